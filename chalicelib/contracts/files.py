@@ -1,0 +1,97 @@
+"""Objects of a bucket and how they get there."""
+
+from pydantic import Field
+
+from chalicelib.contracts.base import Instant, Lenient, Strict
+
+
+class ObjectInfo(Lenient):
+    """One object: key, size in bytes, ETag without quotes."""
+
+    key: str
+    size: int
+    etag: str
+    modified: Instant
+    version: str | None = None
+
+
+class Listing(Lenient):
+    """One page of a listing; ``cursor`` is None on the last page. ``prefixes`` are folders, each ends in ``/``."""
+
+    objects: tuple[ObjectInfo, ...]
+    prefixes: tuple[str, ...] = ()
+    cursor: str | None = None
+
+
+class Part(Lenient):
+    """One part of a multipart upload as the store has it."""
+
+    number: int
+    size: int
+    etag: str
+
+
+class UploadStart(Strict):
+    """A file about to be uploaded; the part size follows from the size."""
+
+    key: str = Field(min_length=1, max_length=1024)
+    size: int = Field(ge=0, le=5 * 2**40)
+    content_type: str = Field(default="application/octet-stream", max_length=255)
+
+
+class Upload(Lenient):
+    """An upload under way."""
+
+    id: str
+    key: str
+    size: int
+    part_size: int
+    parts: int
+
+
+class PartNumbers(Strict):
+    """Which parts to sign."""
+
+    numbers: tuple[int, ...] = Field(min_length=1, max_length=100)
+
+
+class PartUrl(Lenient):
+    """Where to PUT one part; exactly ``size`` bytes."""
+
+    number: int
+    url: str
+    size: int
+
+
+class PartUrls(Lenient):
+    """The signed parts."""
+
+    urls: tuple[PartUrl, ...]
+
+
+class Parts(Lenient):
+    """What the store has of an upload."""
+
+    parts: tuple[Part, ...]
+
+
+class SignedDownload(Lenient):
+    """A URL that gives one object for ``expires_in_s`` seconds."""
+
+    url: str
+    key: str
+    size: int
+    expires_in_s: int
+
+
+class DeleteFiles(Strict):
+    """Keys to delete, at most 1,000."""
+
+    keys: tuple[str, ...] = Field(min_length=1, max_length=1000)
+
+
+class Deleted(Lenient):
+    """What was deleted, and what was refused with its reason (a running job's inputs)."""
+
+    deleted: tuple[str, ...]
+    refused: dict[str, str] = Field(default_factory=dict)

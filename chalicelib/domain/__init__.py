@@ -1,0 +1,1 @@
+"""Decisions: pure functions over contracts; no clock, no network, no environment."""

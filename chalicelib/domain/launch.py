@@ -1,0 +1,36 @@
+"""What is frozen when a job is launched."""
+
+import re
+from collections.abc import Iterable
+
+from chalicelib.contracts.base import Lenient
+from chalicelib.contracts.files import ObjectInfo
+from chalicelib.contracts.job import Checkpoint, Shard
+
+
+class LaunchRecord(Lenient):
+    """The shards in site order and the base checkpoint, each with the bytes it stands for."""
+
+    shards: tuple[Shard, ...]
+    checkpoint: Checkpoint | None = None
+
+
+def natural_key(name: str) -> tuple[tuple[int, int, str], ...]:
+    """Sorts ``shard_2.zip`` before ``shard_10.zip``."""
+    pieces = re.findall(r"\d+|\D+", name)
+    return tuple((0, int(piece), piece) if piece.isdecimal() else (1, 0, piece) for piece in pieces)
+
+
+def freeze_shards(shards: Iterable[ObjectInfo]) -> tuple[Shard, ...]:
+    """``site-1 … site-N`` for the shards in the order given."""
+    return tuple(
+        Shard(
+            site=f"site-{number}",
+            name=item.key.rsplit("/", 1)[-1],
+            key=item.key,
+            size=item.size,
+            etag=item.etag,
+            version=item.version,
+        )
+        for number, item in enumerate(shards, start=1)
+    )

@@ -1,0 +1,1 @@
+"""One module per concern; each holds pure, lazy functions from a snapshot to findings. domain/validation.py lists them."""

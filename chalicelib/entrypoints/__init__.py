@@ -1,0 +1,1 @@
+"""Doors: one blueprint per noun; parse, call one use case, return."""

@@ -1,0 +1,60 @@
+"""Doors for what happens elsewhere: uploads, exits, the clock."""
+
+from typing import Any
+
+from aws_lambda_powertools import Logger
+from chalice.app import Blueprint, CloudWatchEvent, Rate
+
+from chalicelib.bootstrap import App, current_app
+from chalicelib.contracts.job import SERVER
+from chalicelib.domain import object_keys
+from chalicelib.entrypoints.steps import steps_of
+from chalicelib.ports import WorkerExit
+from chalicelib.services import progress, validation
+from chalicelib.services import tick as clock
+
+bp = Blueprint(__name__)
+logger = Logger(service="tutti")
+
+UPLOADS = {"source": ["aws.s3"], "detail-type": ["Object Created", "Object Deleted"]}
+
+
+@bp.on_cw_event(UPLOADS, name="uploaded")
+def uploaded(event: CloudWatchEvent) -> None:
+    """An object of a bucket changed: check its workspace if it is an input. Twice, late or out of order does no harm."""
+    object_changed(current_app(), event.detail["bucket"]["name"], event.detail["object"]["key"])
+
+
+def object_changed(app: App, bucket: str, key: str) -> None:
+    """Check the workspace whose input this key is; logs, outputs, folder markers and other buckets raise nothing."""
+    place = object_keys.workspace_of(key)
+    owner = app.accounts.owner_of(bucket)
+    if owner is None or place is None or not object_keys.is_input(place[1]):
+        return
+    report = validation.check(owner, place[0], bucket=bucket, objects=app.objects, reports=app.reports, clock=app.clock)
+    logger.info("workspace checked", extra={"workspace": place[0], "errors": len(report.errors)})
+
+
+@bp.lambda_function(name="worker_exited")
+def worker_exited(event: dict[str, Any], _context: object) -> None:
+    """A worker's process or container is gone."""
+    app = current_app()
+    exit_ = WorkerExit(
+        job_id=event["job_id"],
+        attempt=event["attempt"],
+        site=event.get("site", SERVER),
+        status=event.get("status"),
+        out_of_memory=event.get("out_of_memory", False),
+    )
+    progress.worker_exited(exit_, jobs=app.jobs, workflow=app.workflow, clock=app.clock, ids=app.ids)
+
+
+@bp.schedule(Rate(1, unit=Rate.MINUTES), name="tick")
+def tick(_event: CloudWatchEvent) -> None:
+    """Once a minute in AWS; the laptop's clock calls ``look_around`` once a second."""
+    look_around(current_app())
+
+
+def look_around(app: App) -> None:
+    """Decide what a crash can cut or silence can hide."""
+    clock.tick(steps_of(app))

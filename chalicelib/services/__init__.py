@@ -1,0 +1,1 @@
+"""Sequences: one function per use case; ports are keyword arguments."""

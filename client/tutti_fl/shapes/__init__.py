@@ -1,0 +1,1 @@
+"""What the API answers, as frozen dataclasses. Sizes in bytes, times with their zone."""

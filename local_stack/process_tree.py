@@ -1,0 +1,50 @@
+"""All processes of one worker, found by their session or by the handle in the environment they started with."""
+
+import os
+from collections.abc import Iterable
+
+import psutil
+
+MARKER = "TUTTI_HANDLE"
+_SAME_START_S = 2.0
+
+
+def members(handle: str, *, session: int | None) -> list[psutil.Process]:
+    """The living processes of this session (when given) or with this handle; never the caller itself, never a zombie.
+
+    Give a session only while it is known to be the worker's: the kernel hands its number out again once it is empty.
+    """
+    return [p for p in psutil.process_iter() if p.pid != os.getpid() and _belongs(p, handle, session) and not _is_zombie(p)]
+
+
+def is_alive(pid: int, started: float) -> bool:
+    """True while the process that had this number at this start time (seconds since the epoch) runs; a zombie does not."""
+    try:
+        process = psutil.Process(pid)
+        # The clock may have been stepped since: the start time is told to about a second, a number comes round far later.
+        return abs(process.create_time() - started) < _SAME_START_S and not _is_zombie(process)
+    except psutil.NoSuchProcess:
+        return False
+
+
+def kill(processes: Iterable[psutil.Process]) -> None:
+    """SIGKILL to each; silent for those that are gone."""
+    for process in processes:
+        try:
+            process.kill()
+        except psutil.NoSuchProcess:
+            continue
+
+
+def _belongs(process: psutil.Process, handle: str, session: int | None) -> bool:
+    try:
+        return (session is not None and os.getsid(process.pid) == session) or process.environ().get(MARKER) == handle
+    except (psutil.Error, OSError):
+        return False  # gone meanwhile, or another user's
+
+
+def _is_zombie(process: psutil.Process) -> bool:
+    try:
+        return bool(process.status() == psutil.STATUS_ZOMBIE)
+    except psutil.NoSuchProcess:
+        return True

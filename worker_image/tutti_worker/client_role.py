@@ -1,0 +1,202 @@
+"""What a worker with a shard does, from its data to its outputs."""
+
+import contextlib
+import os
+import signal
+import threading
+import time
+from pathlib import Path
+
+from chalicelib.contracts.job import Phase, ReasonCode
+from chalicelib.contracts.worker import FinishedEvent, JoinedEvent, Source, UrlKind, WorkerEvent
+from tutti_worker.api import NotYet
+from tutti_worker.archive import Limits, room, unpack
+from tutti_worker.memory import held_bytes, said_so
+from tutti_worker.messages import Ended, Start, Started
+from tutti_worker.preparation import fetch_job, finish_preflight, install_requirements, start_preflight
+from tutti_worker.provision import aim_client
+from tutti_worker.server_role import how
+from tutti_worker.trouble import Failure, failure
+from tutti_worker.verdict import last_words
+from tutti_worker.warm import FOR_TRAINING
+from tutti_worker.warm_link import WarmLost
+from tutti_worker.worker import Worker
+
+_HEARTBEAT_S = 4
+_KIT_POLL_S = 0.5
+_REPORT_S = 3.0
+_SIGN_OFF_S = 3.0
+_KIT_LIMITS = Limits(total=64 << 20, entries=1000)
+
+
+CONFIG_ERROR = 103
+"""NVFLARE's exit status for a config it cannot use."""
+
+
+class ClientRole:
+    """One run of a worker with a shard."""
+
+    def __init__(self, worker: Worker) -> None:
+        self._worker = worker
+        self._over_limit: int | None = None
+        self._job_pid = 0
+
+    def run(self) -> None:
+        """Prepare, join, train, hand the outputs over. Raises Failure."""
+        worker = self._worker
+        fetch_job(worker)
+        self._fetch_shard()
+        install_requirements(worker)
+        trial = start_preflight(worker)
+        finish_preflight(worker, trial)
+        self._fetch_kit()
+        self._take_part()
+        self._hand_over()
+
+    def ship(self) -> None:
+        """Upload what the training function has left so far."""
+        self._worker.uploads.put_tree(self._worker.layout.out)
+
+    def _fetch_shard(self) -> None:
+        worker, source = self._worker, self._worker.assignment.shard
+        if source is None:
+            raise failure(ReasonCode.PLATFORM_ERROR, "the assignment names no shard.")
+        name = source.name or "shard.zip"
+        worker.phase(Phase.DOWNLOADING, name)
+        packed = worker.settings.work / "incoming" / Path(name).name
+        packed.parent.mkdir(exist_ok=True)
+        worker.fetch(source, UrlKind.SHARD, packed, _Reporter(worker, source).heard)
+        worker.phase(Phase.DOWNLOADING, f"unpacking {name}")
+        unpack(packed, worker.layout.data, room(worker.layout.data), root=worker.assignment.shard_root)
+        packed.unlink()
+
+    def _fetch_kit(self) -> None:
+        worker = self._worker
+        packed = worker.settings.work / "kit.zip"
+        url = self._kit_url()
+        worker.downloads.fetch(url, packed, size=None, fresh_url=self._kit_url)
+        unpack(packed, worker.layout.kit, _KIT_LIMITS)
+        packed.unlink()
+        (worker.layout.kit / "transfer").mkdir(exist_ok=True)
+        if worker.assignment.server_address:
+            aim_client(worker.layout.kit, worker.assignment.server_address)
+
+    def _kit_url(self) -> str:
+        waiting = False
+        while True:
+            try:
+                return self._worker.api.kit_url().url
+            except NotYet:
+                if not waiting:
+                    self._worker.phase(Phase.WAITING, "for the server's kit")
+                    waiting = True
+                time.sleep(_KIT_POLL_S)
+
+    def _take_part(self) -> None:
+        worker = self._worker
+        worker.on_journal = self._hear
+        arguments = client_arguments(worker.layout.kit, worker.assignment.site)
+        parent = worker.start("tutti_worker.flare:client", arguments, "nvflare")
+        worker.warm.preload(*FOR_TRAINING)
+        worker.journal.start()
+        if worker.assignment.memory_limit:
+            threading.Thread(target=self._watch_memory, name="memory", daemon=True).start()
+        self._await_end(parent)
+
+    def _hear(self, event: WorkerEvent) -> None:
+        self._worker.tell(event)
+        if isinstance(event, JoinedEvent):
+            self._worker.phase(Phase.JOINED)
+
+    def _await_end(self, parent: Start) -> None:
+        worker = self._worker
+        while True:
+            happened = worker.next_happening()
+            if isinstance(happened, Started) and happened.title == "job":
+                self._job_pid = happened.pid
+            if isinstance(happened, Ended) and happened.title == "job":
+                worker.journal.read_on()
+                if happened.status == 0 or happened.asked:
+                    return
+                self._await_parent(parent)
+                raise self._job_died(happened)
+            if isinstance(happened, Ended) and happened.id == parent.id:
+                worker.journal.read_on()
+                raise self._parent_left(happened)
+
+    def _await_parent(self, parent: Start) -> None:
+        """The launcher in NVFLARE's parent signs the client off and leaves; that it never reports a failed job is
+        certain once it is dead."""
+        try:
+            self._worker.warm.wait(parent, _SIGN_OFF_S)
+        except (TimeoutError, WarmLost):
+            self._worker.say("NVFLARE's parent did not sign off in time", "warning")
+        self._worker.warm.close()
+
+    def _job_died(self, ended: Ended) -> Failure:
+        worker = self._worker
+        if worker.failed is not None:
+            return Failure(worker.failed)
+        site, log = worker.assignment.site, worker.logs.tail("job")
+        if self._over_limit is not None:
+            limit = worker.assignment.memory_limit
+            sentence = f"{site} held {self._over_limit} bytes of memory, {limit} are its limit."
+            return Failure(last_words(log, sentence, ReasonCode.OUT_OF_MEMORY, site))
+        if self._worker.oom.has_grown() or said_so(log):
+            sentence = f"{site} ran out of memory; use a smaller batch or a machine with more."
+            return Failure(last_words(log, sentence, ReasonCode.OUT_OF_MEMORY, site))
+        if ended.status == CONFIG_ERROR:
+            sentence = f"NVFLARE refused the client config on {site}."
+            return Failure(last_words(log, sentence, ReasonCode.CONFIG_INVALID, site))
+        sentence = f"the training process of {site} was ended by {how(ended.status)}."
+        return Failure(last_words(log, sentence, ReasonCode.PROCESS_KILLED, site))
+
+    def _parent_left(self, ended: Ended) -> Failure:
+        worker, site = self._worker, self._worker.assignment.site
+        if worker.failed is not None:
+            return Failure(worker.failed)
+        sentence = f"{site} lost the central server ({how(ended.status)})."
+        return Failure(last_words(worker.logs.tail("nvflare"), sentence, ReasonCode.SERVER_LOST, site))
+
+    def _watch_memory(self) -> None:
+        worker, limit = self._worker, self._worker.assignment.memory_limit or 0
+        while worker.failed is None:
+            held = held_bytes(worker.warm.pid)
+            if held > limit and self._job_pid:
+                self._over_limit = held
+                with contextlib.suppress(ProcessLookupError):
+                    os.kill(self._job_pid, signal.SIGKILL)
+                return
+            time.sleep(1.0)
+
+    def _hand_over(self) -> None:
+        worker = self._worker
+        worker.wait_for_file(worker.layout.ended, _REPORT_S)
+        worker.stop_federation()
+        worker.phase(Phase.UPLOADING, "outputs")
+        worker.uploads.put_tree(worker.layout.out)
+        worker.ship_logs(10.0)
+        worker.phase(Phase.DONE)
+        worker.tell(FinishedEvent())
+
+
+class _Reporter:
+    """Tells how far a download is, once a second at most."""
+
+    def __init__(self, worker: Worker, source: Source) -> None:
+        self._worker, self._source = worker, source
+        self._next = time.monotonic() + 1.0
+
+    def heard(self, done: int) -> None:
+        """``done`` bytes are there."""
+        if time.monotonic() < self._next or not self._source.size:
+            return
+        self._next = time.monotonic() + 1.0
+        share = 100 * done // self._source.size
+        self._worker.phase(Phase.DOWNLOADING, f"{self._source.name or 'shard'} {share} %")
+
+
+def client_arguments(kit: Path, site: str) -> list[str]:
+    """The command line of NVFLARE's client main program."""
+    options = ["secure_train=true", f"uid={site}", "org=tutti", "config_folder=config"]
+    return ["-m", str(kit), "-s", "fed_client.json", "--set", *options, f"heart_beat_interval={_HEARTBEAT_S}"]

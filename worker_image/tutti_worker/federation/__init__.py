@@ -1,0 +1,1 @@
+"""Components that NVFLARE loads inside its own processes."""

@@ -1,0 +1,136 @@
+"""Averaging that gives the same bits whatever order the updates arrive in."""
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
+from typing import Any
+
+import torch
+from nvflare.apis.dxo import DXO, DataKind, MetaKey, from_shareable
+from nvflare.apis.fl_constant import ReservedKey, ReturnCode
+from nvflare.apis.fl_context import FLContext
+from nvflare.apis.shareable import Shareable
+from nvflare.app_common.abstract.aggregator import Aggregator
+from nvflare.app_common.abstract.model import ModelLearnableKey
+from nvflare.app_common.app_constant import AppConstants
+from safetensors import safe_open
+
+from tutti_worker.federation.folders import state_folder
+from tutti_worker.federation.store import UpdateStore, by_site
+from tutti_worker.federation.updates import as_tensor
+
+CARRIED = ("tutti_dtypes", "tutti_extras")
+"""What travels beside the global model from round to round."""
+
+
+def ordered_mean(tensors: Sequence[torch.Tensor], weights: Sequence[float], dtype: torch.dtype) -> torch.Tensor:
+    """The weighted mean in the given dtype, summed in float64 in the order given. Weight 0 counts for nothing.
+
+    Whole numbers stay whole: a single one (a counter) becomes the largest, a tensor of them the rounded mean.
+    Raises ValueError when no weight is above 0.
+    """
+    counted = [(tensor, weight) for tensor, weight in zip(tensors, weights, strict=True) if weight > 0]
+    if not counted:
+        raise ValueError("no update has a weight above 0")
+    first = counted[0][0]
+    if dtype.is_floating_point or dtype.is_complex:
+        return _mean(counted).to(dtype)
+    if all(torch.equal(tensor, first) for tensor, _ in counted):
+        return first.to(dtype, copy=True)
+    if first.ndim == 0:
+        return torch.stack([tensor.to(dtype) for tensor, _ in counted]).max()
+    mean = _mean(counted)
+    return mean > 0.5 if dtype == torch.bool else mean.round().to(dtype)
+
+
+def _mean(counted: Sequence[tuple[torch.Tensor, float]]) -> torch.Tensor:
+    wide = torch.complex128 if any(tensor.is_complex() for tensor, _ in counted) else torch.float64
+    total = torch.zeros(counted[0][0].shape, dtype=wide)
+    for tensor, weight in counted:
+        total.add_(tensor.to(wide) * weight)
+    return total / sum(weight for _, weight in counted)
+
+
+class OrderedAverage(Aggregator):  # type: ignore[misc]
+    """FedAvg for WEIGHTS or WEIGHT_DIFF, in place of InTimeAccumulateWeightedAggregator and with its arguments.
+
+    Updates lie on disk until the round ends and are averaged tensor by tensor in the natural order of the sites'
+    names, so memory holds one model and one tensor of each site.
+    """
+
+    def __init__(
+        self,
+        exclude_vars: str | None = None,
+        aggregation_weights: dict[str, float] | None = None,
+        expected_data_kind: str = DataKind.WEIGHT_DIFF,
+        *,
+        weigh_by_local_iter: bool = True,
+    ) -> None:
+        super().__init__()
+        if expected_data_kind not in (DataKind.WEIGHTS, DataKind.WEIGHT_DIFF):
+            raise ValueError(f"expected_data_kind is WEIGHTS or WEIGHT_DIFF, not {expected_data_kind!r}")
+        self.exclude_vars = exclude_vars
+        self.aggregation_weights = dict(aggregation_weights or {})
+        self.expected_data_kind = expected_data_kind
+        self.weigh_by_local_iter = weigh_by_local_iter
+        self._weights: dict[str, float] = {}
+        self._as_tensors = False
+
+    def accept(self, shareable: Shareable, fl_ctx: FLContext) -> bool:
+        """Store an update of this round; a late, second or failed one is refused."""
+        site = str(shareable.get_peer_prop(ReservedKey.IDENTITY_NAME, "?"))
+        why = self._refusal(shareable, site, fl_ctx)
+        if why:
+            self.log_warning(fl_ctx, f"the update of {site} is not averaged: {why}")
+            return False
+        dxo = from_shareable(shareable)
+        self._as_tensors = any(isinstance(value, torch.Tensor) for value in dxo.data.values())
+        self._store(fl_ctx).put(site, {name: as_tensor(value) for name, value in dxo.data.items()})
+        steps = dxo.get_meta_prop(MetaKey.NUM_STEPS_CURRENT_ROUND) if self.weigh_by_local_iter else None
+        self._weights[site] = float(self.aggregation_weights.get(site, 1.0)) * float(1.0 if steps is None else steps)
+        return True
+
+    def aggregate(self, fl_ctx: FLContext) -> Shareable:
+        """The mean of the round's updates, in the global model's dtypes; empty when none counts."""
+        counted = {site: weight for site, weight in by_site(self._weights).items() if weight > 0}
+        learnable = fl_ctx.get_prop(AppConstants.GLOBAL_MODEL) or {}
+        current = learnable.get(ModelLearnableKey.WEIGHTS) or {}
+        meta = {key: value for key, value in (learnable.get(ModelLearnableKey.META) or {}).items() if key in CARRIED}
+        data: dict[str, Any] = {}
+        with self._opened(counted, fl_ctx) as files:
+            for name in files[0].keys() if files else ():
+                data[name] = self._value(name, files, list(counted.values()), current)
+        return DXO(self.expected_data_kind, data=data, meta=meta).to_shareable()
+
+    def reset(self, fl_ctx: FLContext) -> None:
+        """Forget the round. Its files stay until the next round's first update arrives."""
+        del fl_ctx
+        self._weights = {}
+
+    def _refusal(self, shareable: Shareable, site: str, fl_ctx: FLContext) -> str | None:
+        if shareable.get_return_code(ReturnCode.OK) != ReturnCode.OK:
+            return f"its return code is {shareable.get_return_code()}"
+        kind = from_shareable(shareable).data_kind
+        if kind != self.expected_data_kind:
+            return f"its kind is {kind}, expected {self.expected_data_kind}"
+        of_round = shareable.get_cookie(AppConstants.CONTRIBUTION_ROUND)
+        if of_round is not None and of_round != fl_ctx.get_prop(AppConstants.CURRENT_ROUND):
+            return f"it belongs to round {of_round}"
+        return "this site's update of the round is here already" if site in self._weights else None
+
+    def _value(self, name: str, files: list[Any], weights: list[float], current: Mapping[str, Any]) -> Any:
+        if self.exclude_vars and re.search(self.exclude_vars, name):
+            return current.get(name)
+        tensors = [file.get_tensor(name) for file in files]
+        reference = as_tensor(current[name]) if name in current else tensors[0]
+        mean = ordered_mean(tensors, weights, (tensors[0] if reference is None else reference).dtype)
+        return mean if self._as_tensors else mean.numpy()
+
+    @contextmanager
+    def _opened(self, sites: Mapping[str, float], fl_ctx: FLContext) -> Iterator[list[Any]]:
+        store = self._store(fl_ctx)
+        with ExitStack() as stack:
+            yield [stack.enter_context(safe_open(store.path(site), framework="pt")) for site in sites]
+
+    def _store(self, fl_ctx: FLContext) -> UpdateStore:
+        return UpdateStore(state_folder(fl_ctx) / "updates", int(fl_ctx.get_prop(AppConstants.CURRENT_ROUND) or 0))

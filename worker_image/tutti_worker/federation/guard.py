@@ -1,0 +1,179 @@
+"""Checks every update when it arrives and keeps the book of the rounds, whatever workflow and executor the job uses."""
+
+from typing import Any
+
+from nvflare.apis.dxo import DXO, DataKind, MetaKey, from_shareable
+from nvflare.apis.event_type import EventType
+from nvflare.apis.fl_component import FLComponent
+from nvflare.apis.fl_constant import FLContextKey, ReservedKey, ReturnCode
+from nvflare.apis.fl_context import FLContext
+from nvflare.apis.shareable import Shareable
+from nvflare.app_common.abstract.model import ModelLearnableKey
+from nvflare.app_common.app_constant import AppConstants
+from nvflare.app_common.app_event_type import AppEventType
+from pydantic import ValidationError
+
+from chalicelib.contracts.job import Cause, ReasonCode
+from chalicelib.contracts.worker import FailedEvent, RoundStartedEvent, WarningEvent
+from tutti_worker.federation.book import RoundBook
+from tutti_worker.federation.folders import model_folder
+from tutti_worker.federation.journal import write_event
+from tutti_worker.federation.metrics import metrics_of
+from tutti_worker.federation.models import keep_round
+from tutti_worker.federation.panic import cause_of_panic, panic_text
+from tutti_worker.federation.updates import Signature, check_samples, check_update, fit_names, signature
+
+TRAIN_TIMEOUT = "tutti_train_timeout"
+"""The context property by which the workflow tells its training timeout."""
+
+
+class UpdateGuard(FLComponent):  # type: ignore[misc]
+    """Gives a bad update an error's return code, so that NVFLARE's own minimum applies and the right site is named.
+
+    Ends the job when a round has fewer good updates than the minimum, and journals each round and the one failure.
+    """
+
+    def __init__(self, min_clients: int = 1, train_task_name: str = AppConstants.TASK_TRAIN) -> None:
+        super().__init__()
+        self.min_clients, self.train_task_name = min_clients, train_task_name
+        self._reference: Signature | None = None
+        self._book: RoundBook | None = None
+        self._failed = False
+        self._hears = {
+            AppEventType.INITIAL_MODEL_LOADED: self._learn,
+            AppEventType.ROUND_STARTED: self._open,
+            EventType.BEFORE_PROCESS_SUBMISSION: self._inspect,
+            AppEventType.AFTER_CONTRIBUTION_ACCEPT: self._hear_aggregator,
+            AppEventType.BEFORE_AGGREGATION: self._enforce,
+            AppEventType.ROUND_DONE: self._close,
+            EventType.END_WORKFLOW: self._close_unclosed,
+            EventType.FATAL_SYSTEM_ERROR: self._fail,
+        }
+
+    def handle_event(self, event_type: str, fl_ctx: FLContext) -> None:
+        """Act on the events of the job."""
+        act = self._hears.get(event_type)
+        if act:
+            act(fl_ctx)
+
+    def _learn(self, fl_ctx: FLContext) -> None:
+        self._reference = signature(_global_weights(fl_ctx)) or None
+
+    def _open(self, fl_ctx: FLContext) -> None:
+        self._close_unclosed(fl_ctx)
+        if self._reference is None:
+            self._learn(fl_ctx)
+        self._book = RoundBook(int(fl_ctx.get_prop(AppConstants.CURRENT_ROUND) or 0))
+        write_event(RoundStartedEvent(round=self._book.round))
+
+    def _inspect(self, fl_ctx: FLContext) -> None:
+        if fl_ctx.get_prop(FLContextKey.TASK_NAME) != self.train_task_name:
+            return
+        result, site = fl_ctx.get_prop(FLContextKey.TASK_RESULT), _site(fl_ctx)
+        book = self._book
+        if book is None or result.get_cookie(AppConstants.CONTRIBUTION_ROUND, book.round) != book.round:
+            self._refuse_late(result, site)
+            return
+        try:
+            cause = self._fault(result, site, book)
+        except Exception as error:  # noqa: BLE001 - NVFLARE swallows it and would average an update nobody checked
+            self.log_exception(fl_ctx, "an update could not be checked")
+            cause = Cause(code=ReasonCode.PLATFORM_ERROR, sentence=f"the update of {site} could not be checked: {error}")
+        if cause:
+            book.refuse(site, cause.model_copy(update={"site": site, "round": book.round}))
+            _mark_bad(result)
+
+    def _fault(self, result: Shareable, site: str, book: RoundBook) -> Cause | None:
+        told = result.get_header("tutti_error")
+        if told:
+            return _told(told)
+        code = result.get_return_code(ReturnCode.OK)
+        if code != ReturnCode.OK:
+            sentence = f"{site} answered {code}; its log shows why"
+            return Cause(code=ReasonCode.TRAINING_RAISED, sentence=sentence)
+        return self._misfit(result, from_shareable(result), site, book)
+
+    def _misfit(self, result: Shareable, dxo: DXO, site: str, book: RoundBook) -> Cause | None:
+        if dxo.data_kind not in (DataKind.WEIGHTS, DataKind.WEIGHT_DIFF):
+            return None  # a workflow of the user's own, which knows what to do with it
+        update = fit_names(self._reference, dxo.data)
+        samples = dxo.get_meta_prop(MetaKey.NUM_STEPS_CURRENT_ROUND)
+        wrong_count = check_samples(samples)
+        if wrong_count:
+            return Cause(code=ReasonCode.UPDATE_REFUSED, sentence=f"{site}: {wrong_count}")
+        book.accept(site, None if samples is None else int(samples), metrics_of(dxo.meta))
+        cause = check_update(self._reference, update, site=site, round=book.round)
+        if cause is None:
+            if update is not dxo.data:
+                DXO(dxo.data_kind, data=dict(update), meta=dxo.meta).update_shareable(result)
+            # A job without first weights has its form decided by the first update that comes.
+            self._reference = self._reference or signature(update)
+        return cause
+
+    def _hear_aggregator(self, fl_ctx: FLContext) -> None:
+        if self._book is not None and fl_ctx.get_prop(AppConstants.AGGREGATION_ACCEPTED) is False:
+            site = _site(fl_ctx)
+            sentence = f"{site}: the aggregator rejected the update"
+            cause = Cause(code=ReasonCode.UPDATE_REFUSED, sentence=sentence, site=site, round=self._book.round)
+            self._book.refuse(site, cause)
+
+    def _enforce(self, fl_ctx: FLContext) -> None:
+        if self._book is None:
+            return
+        sites = [client.name for client in fl_ctx.get_engine().get_clients()]
+        timeout = float(fl_ctx.get_prop(TRAIN_TIMEOUT) or 0)
+        cause = self._book.shortfall(self.min_clients, sites, timeout)
+        if cause:
+            self.system_panic(panic_text(cause), fl_ctx)
+
+    def _close(self, fl_ctx: FLContext) -> None:
+        book, self._book = self._book, None
+        if book is None or self._failed:
+            return
+        folder = model_folder()
+        if folder is not None:
+            learnable = fl_ctx.get_prop(AppConstants.GLOBAL_MODEL) or {}
+            keep_round(_global_weights(fl_ctx), learnable.get(ModelLearnableKey.META) or {}, folder, book.round)
+        write_event(book.done())
+
+    def _close_unclosed(self, fl_ctx: FLContext) -> None:
+        # Not every workflow says that a round is done; the next round or the end says it as well.
+        if self._book is not None and self._book.accepted:
+            self._close(fl_ctx)
+
+    def _refuse_late(self, result: Shareable, site: str) -> None:
+        of_round = result.get_cookie(AppConstants.CONTRIBUTION_ROUND)
+        if result.get_return_code(ReturnCode.OK) == ReturnCode.OK:
+            sentence = f"the update of {site} for round {of_round} came after the round was averaged and does not count"
+            write_event(WarningEvent(code="late_update", sentence=sentence))
+        _mark_bad(result)
+
+    def _fail(self, fl_ctx: FLContext) -> None:
+        if self._failed:
+            return
+        self._failed = True
+        text = str(fl_ctx.get_prop(FLContextKey.EVENT_DATA) or "")
+        first, round_ = (self._book.first_cause, self._book.round) if self._book else (None, None)
+        write_event(FailedEvent(cause=cause_of_panic(text, first, round_)))
+
+
+def _mark_bad(result: Shareable) -> None:
+    if result.get_return_code(ReturnCode.OK) == ReturnCode.OK:
+        result.set_return_code(ReturnCode.EXECUTION_RESULT_ERROR)
+
+
+def _told(header: Any) -> Cause:
+    try:
+        return Cause.model_validate(header)
+    except ValidationError:
+        return Cause(code=ReasonCode.TRAINING_RAISED, sentence=str(header)[:500])
+
+
+def _site(fl_ctx: FLContext) -> str:
+    peer = fl_ctx.get_peer_context()
+    return str(peer.get_identity_name() if peer else fl_ctx.get_prop(ReservedKey.IDENTITY_NAME, "?"))
+
+
+def _global_weights(fl_ctx: FLContext) -> dict[str, Any]:
+    learnable = fl_ctx.get_prop(AppConstants.GLOBAL_MODEL) or {}
+    return learnable.get(ModelLearnableKey.WEIGHTS) or {}

@@ -1,0 +1,33 @@
+"""NVFLARE's panics carry a text; this is where the text becomes a cause."""
+
+from pydantic import ValidationError
+
+from chalicelib.contracts.job import SERVER, Cause, ReasonCode
+
+
+def panic_text(cause: Cause) -> str:
+    """A panic's text whose last line is the cause, for whoever hears of it."""
+    return f"{cause.sentence}\n{cause.model_dump_json()}"
+
+
+def cause_of_panic(text: str, first: Cause | None, round: int | None) -> Cause:
+    """The cause in the panic's last line; else the first refusal if the panic is about one; else a guess by its words."""
+    lines = text.strip().splitlines() or ["NVFLARE stopped the job without a word"]
+    try:
+        return Cause.model_validate_json(lines[-1])
+    except ValidationError:
+        pass
+    if first and lines[0].startswith("Result from"):
+        return first
+    code, sentence = _guess(lines[0], round)
+    return Cause(code=code, sentence=sentence, site=SERVER, round=round, evidence=tuple(lines[-40:]))
+
+
+def _guess(line: str, round: int | None) -> tuple[ReasonCode, str]:
+    if "deployment policy violation" in line:
+        return ReasonCode.BELOW_MINIMUM, "fewer workers than the minimum are left"
+    if "fatal return code" in line:
+        return ReasonCode.CONFIG_INVALID, f"a worker's config does not serve a task of the server's: {line}"
+    if round is None:
+        return ReasonCode.MODEL_BUILD_FAILED, f"the server could not make the first global model: {line}"
+    return ReasonCode.PLATFORM_ERROR, line

@@ -1,0 +1,57 @@
+"""The updates of a round on disk."""
+
+import re
+import shutil
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TypeVar
+
+import torch
+from safetensors.torch import save_file
+
+T = TypeVar("T")
+
+
+class UpdateStore:
+    """Keeps one file of tensors per site for one round, and no other round's."""
+
+    def __init__(self, folder: Path, round: int) -> None:
+        self._all, self._folder = folder, folder / f"round_{round}"
+
+    def put(self, site: str, tensors: Mapping[str, torch.Tensor | None]) -> None:
+        """Store a site's update whole or not at all; other rounds' updates go first, so a disk holds one round."""
+        self._drop_other_rounds()
+        path = self.path(site)
+        part = path.with_suffix(".part")
+        save_file(_apart({name: tensor for name, tensor in tensors.items() if tensor is not None}), part)
+        part.replace(path)
+
+    def path(self, site: str) -> Path:
+        """Where a site's update lies, or would."""
+        return self._folder / f"{site}.safetensors"
+
+    def _drop_other_rounds(self) -> None:
+        if self._folder.is_dir():
+            return
+        shutil.rmtree(self._all, ignore_errors=True)
+        self._folder.mkdir(parents=True)
+
+
+def by_site(entries: Mapping[str, T]) -> dict[str, T]:
+    """The same entries in the natural order of the sites' names: site-2 before site-10."""
+    return dict(sorted(entries.items(), key=lambda item: _natural(item[0])))
+
+
+def _natural(site: str) -> list[tuple[int, int, str]]:
+    return [(0, int(part), "") if part.isdigit() else (1, 0, part) for part in re.split(r"(\d+)", site) if part]
+
+
+def _apart(tensors: Mapping[str, torch.Tensor]) -> dict[str, torch.Tensor]:
+    # The file format refuses two names for one memory, as tied weights have.
+    seen: set[int] = set()
+    apart: dict[str, torch.Tensor] = {}
+    for name, tensor in tensors.items():
+        place = tensor.untyped_storage().data_ptr()
+        apart[name] = tensor.clone() if place in seen else tensor.contiguous()
+        seen.add(place)
+    return apart
