@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from rich.console import Console
-from tutti_fl import Client, NotSignedIn, Settings, TuttiError
+from tutti_fl import Client, Settings, TuttiError
 from tutti_fl.folder import read_folder
 from tutti_fl.outcome import Outcome, plain
 from tutti_fl.plain_teller import PlainTeller
@@ -157,7 +157,9 @@ def _attempt(demo: Demo) -> str | None:
             demo.run(teller)
     except (DemoFailed, StackError) as error:
         return str(error)
-    except (TuttiError, NotSignedIn) as error:
+    except OSError as error:
+        return f"this machine is in the way: {error}"
+    except TuttiError as error:
         return "\n".join(error_lines(error))
     except KeyboardInterrupt:
         return "stopped by Ctrl-C; the stack is down"

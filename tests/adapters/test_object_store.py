@@ -342,8 +342,10 @@ def test_completing_an_upload_without_parts_is_refused(s3: S3ObjectStore, s3_buc
 @pytest.mark.process
 def test_completing_with_a_part_that_was_never_sent_is_refused(s3: S3ObjectStore, s3_bucket: str) -> None:
     upload = s3.start_upload(s3_bucket, "k", content_type="application/zip")
+    send_parts(s3, s3_bucket, "k", upload, (1, b"h" * PART))
+    sent = s3.parts(s3_bucket, "k", upload)
     with pytest.raises(UploadIncomplete):
-        s3.complete_upload(s3_bucket, "k", upload, [Part(number=1, size=3, etag="0" * 32)])
+        s3.complete_upload(s3_bucket, "k", upload, [*sent, Part(number=2, size=3, etag="0" * 32)])
 
 
 def test_completing_an_unknown_upload_says_so(store: ObjectStore, bucket: str) -> None:

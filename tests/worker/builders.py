@@ -387,7 +387,7 @@ KEEP_PID = (
 """A line for ``model_def(before=…)`` that notes the training process's pid."""
 
 
-def start_worker(platform: Platform, site: str, work: Path, **environ: str) -> Running:
+def start_worker(platform: Platform, site: str, work: Path, environ: Mapping[str, str] | None = None) -> Running:
     """Start ``python -m tutti_worker`` as a backend would."""
     work.mkdir(parents=True)
     env = {
@@ -397,7 +397,7 @@ def start_worker(platform: Platform, site: str, work: Path, **environ: str) -> R
         "TUTTI_CODE": f"code-of-{site}",
         "TUTTI_WORK": str(work),
         "TUTTI_HOST": "127.0.0.1",
-        **environ,
+        **(environ or {}),
     }
     with (work.parent / f"{site}.out").open("wb") as out:
         process = subprocess.Popen(
@@ -437,13 +437,13 @@ class Federation:
     platform: Platform
     workers: dict[str, Running] = field(default_factory=dict)
 
-    def start(self, folder: Path, wait_for_server: bool = True, **environ: str) -> None:
+    def start(self, folder: Path, environ: Mapping[str, str] | None = None, *, wait_for_server: bool = True) -> None:
         """Start the server, and the clients once it listens, as the state machine does."""
-        self.workers[SERVER] = start_worker(self.platform, SERVER, folder / SERVER, **environ)
+        self.workers[SERVER] = start_worker(self.platform, SERVER, folder / SERVER, environ)
         if wait_for_server:
             self.platform.wait_for(SERVER, "joined")
         for site in self.platform.sites:
-            self.workers[site] = start_worker(self.platform, site, folder / site, **environ)
+            self.workers[site] = start_worker(self.platform, site, folder / site, environ)
 
     def close(self) -> None:
         """Kill what is left."""

@@ -11,6 +11,8 @@ from tutti_worker.preflight import read_cause
 from chalicelib.contracts.job import Cause
 from tests.worker.builders import PROJECT, job_zip, model_def
 
+pytestmark = pytest.mark.process
+
 
 def tried(folder: Path, code: str, role: str = "server") -> Cause | None:
     packed = folder / "job.zip"

@@ -54,6 +54,7 @@ def test_a_line_that_is_no_requirement_is_named() -> None:
     assert (refused.value.cause.code, refused.value.cause.line) == ("requirements_failed", 2)
 
 
+@pytest.mark.process
 def test_the_rest_is_installed_into_the_overlay(tmp_path: Path) -> None:
     built = wheel(tmp_path)
     install(parse(f"{built}\n"), tmp_path / "overlay")
@@ -68,6 +69,7 @@ def test_another_torch_is_refused_before_anything_is_fetched(tmp_path: Path) -> 
         install(missing(parse("torch==1.0\n")), tmp_path / "overlay")
 
 
+@pytest.mark.process
 def test_a_failed_installation_shows_the_installers_own_words(tmp_path: Path) -> None:
     (tmp_path / "broken-1.0-py3-none-any.whl").write_bytes(b"no wheel")
     with pytest.raises(Failure) as refused:
@@ -76,12 +78,14 @@ def test_a_failed_installation_shows_the_installers_own_words(tmp_path: Path) ->
     assert any("ERROR" in line for line in refused.value.cause.evidence)
 
 
+@pytest.mark.process
 def test_dependencies_that_are_here_already_are_not_installed_again(tmp_path: Path) -> None:
     built = wheel(tmp_path, needs="Requires-Dist: numpy\nRequires-Dist: torch\n")
     install(parse(f"{built}\n"), tmp_path / "overlay")
     assert top_levels(tmp_path / "overlay") == {"tinypkg"}
 
 
+@pytest.mark.process
 def test_a_package_that_needs_another_torch_is_refused_in_the_installers_words(tmp_path: Path) -> None:
     built = wheel(tmp_path, needs="Requires-Dist: torch<1\n")
     with pytest.raises(Failure) as refused:

@@ -34,7 +34,7 @@ def running() -> Iterator[list[Federation]]:
 def start(running: list[Federation], folder: Path, environ: dict[str, str] | None = None, **options: object) -> Federation:
     made = federation(folder, **options)  # type: ignore[arg-type]
     running.append(made)
-    made.start(folder / "work", **(environ or {}))
+    made.start(folder / "work", environ)
     return made
 
 
@@ -64,7 +64,7 @@ def test_an_import_error_is_named_with_file_and_line_before_anything_is_launched
 ) -> None:
     made = federation(tmp_path, clients=2, code=model_def(top="import numpy\nimport no_such_package\n"))
     running.append(made)
-    made.start(tmp_path / "work", wait_for_server=False, **lent)
+    made.start(tmp_path / "work", lent, wait_for_server=False)
     cause = made.platform.wait_for(SERVER, "failed")["cause"]
     assert (cause["code"], cause["file"], cause["line"]) == ("import_failed", "scripts/model_def.py", 2)
     assert "no_such_package" in cause["sentence"]
@@ -177,6 +177,6 @@ def test_more_memory_than_the_limit_is_named(running: list[Federation], lent: di
     eat = "eaten = [bytearray(os.urandom(1) * (64 << 20)) for _ in range(30) if not time.sleep(0.3)]"
     made = federation(tmp_path, clients=1, code=model_def(top="import os\n", before=eat), memory_limit=1200 << 20)
     running.append(made)
-    made.start(tmp_path / "work", **lent)
+    made.start(tmp_path / "work", lent)
     cause = made.platform.wait_for("site-1", "failed")["cause"]
     assert cause["code"] == "out_of_memory"
