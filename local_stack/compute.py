@@ -25,7 +25,8 @@ class LaptopCompute:
     """Compute on this machine. Each worker runs under a shim in a session of its own, in ``<work>/<job>/attempt-<k>/<site>/``.
 
     ``on_exit`` is told of every end once, from the one watching thread; when it raises it is told again later. Only a stack that
-    is killed between telling and writing that down tells twice. ``devices`` gives (job id, site) its CUDA_VISIBLE_DEVICES.
+    is killed between telling and writing that down tells twice. ``devices`` gives (job id, site) its CUDA_VISIBLE_DEVICES,
+    ``nursery`` the socket of a process that lends workers what they import.
     """
 
     def __init__(
@@ -38,6 +39,7 @@ class LaptopCompute:
         environment: Mapping[str, str],
         project: Path,
         devices: Callable[[str, str], str] = no_devices,
+        nursery: Callable[[], Path] | None = None,
         command: Sequence[str] = (),
         host: str = "127.0.0.1",
         kill_after: float = 25.0,
@@ -49,6 +51,7 @@ class LaptopCompute:
         self._surroundings = Surroundings(api_url=api_url, host=host, project=project, environment=environment)
         self._on_exit = on_exit
         self._devices = devices
+        self._nursery = nursery
         self._kill_after = kill_after
         self._poll = poll
         self._changed = Condition()
@@ -92,6 +95,10 @@ class LaptopCompute:
                 self._take_over(record.parent)
             return tuple(self._watched)
 
+    def is_busy(self) -> bool:
+        """Whether any worker runs."""
+        return bool(self._watched)
+
     def close(self) -> None:
         """Look no more; every worker runs on."""
         with self._changed:
@@ -104,6 +111,8 @@ class LaptopCompute:
     def _launched(self, spec: WorkerSpec, folder: Path, devices: str) -> WorkerProcess:
         scratch, handle = folder / SCRATCH, handle_of(spec)
         environment = worker_environment(spec, self._surroundings, handle=handle, scratch=scratch, devices=devices)
+        if self._nursery is not None:
+            environment["TUTTI_NURSERY"] = str(self._nursery())
         try:
             return WorkerProcess.launched(spec, folder, (*self._shim, str(folder), *self._command), environment)
         except OSError as error:

@@ -1,6 +1,7 @@
 """Everything that stands in place of an AWS account, wired up: this machine's composition root."""
 
 import logging
+import os
 import sys
 from dataclasses import dataclass
 from pathlib import Path
@@ -24,12 +25,14 @@ from local_stack.gateway import Gateway
 from local_stack.identity import LocalIssuer
 from local_stack.inner_door import InnerDoor
 from local_stack.machine import this_machine
+from local_stack.nursery import Nursery
 from local_stack.object_store import REGION, SeaweedFS
 from local_stack.ports_file import kept_ports
 from local_stack.records import AccountRecords, JobRecords, Records, ReportRecords
 from local_stack.state_machine.engine import Engine
 from local_stack.training_job import ARN, NAME, definition
 from local_stack.upload_events import UploadEvents, sweep
+from local_stack.worker_environment import Surroundings, python_environment
 
 PROJECT = Path(__file__).resolve().parents[1]
 PLATFORM_BUCKET = "tutti-platform"
@@ -80,6 +83,7 @@ class Stack:
         self._engine = Engine(self.places.data / "state_machine.db", invoke)
         self._inner = InnerDoor(HOST, self._inner_port, self._events, lambda: self._engine.operations)
         self._store = SeaweedFS(self.places.data / "objects", f"{self._inner.url}{self._events.path}")
+        self._nursery = self._make_nursery()
         self._compute = self._make_compute()
         self._ticker = Ticker(lambda: look_around(bootstrap.current_app()))
         self._objects: S3ObjectStore | None = None
@@ -114,6 +118,7 @@ class Stack:
         )
         self._gateway.start()
         self._events.start()
+        self._nursery.start()
         self._compute.reattach()
         self._ticker.start()
         buckets = [bucket for _, bucket in AccountRecords(self._records).buckets()]
@@ -125,6 +130,7 @@ class Stack:
         if self._gateway is not None:
             self._gateway.stop()
         self._compute.close()
+        self._nursery.close()
         self._engine.close()
         self._events.stop()
         self._store.stop()
@@ -133,9 +139,19 @@ class Stack:
             self._objects.close()
         self._records.close()
 
-    def _make_compute(self) -> LaptopCompute:
-        import os
+    def _make_nursery(self) -> Nursery:
+        surroundings = Surroundings(api_url=f"{self.url}/api", host=HOST, project=PROJECT, environment=dict(os.environ))
+        return Nursery(
+            self.places.data,
+            (sys.executable, "-P", "-m", "tutti_worker.nursery"),
+            python_environment(surroundings),
+            busy=self._has_workers,
+        )
 
+    def _has_workers(self) -> bool:
+        return self._compute.is_busy()
+
+    def _make_compute(self) -> LaptopCompute:
         fleet = LaptopFleet(self._records, this_machine())
         return LaptopCompute(
             self.places.data / "work",
@@ -145,6 +161,7 @@ class Stack:
             environment=dict(os.environ),
             project=PROJECT,
             devices=fleet.visible_devices,
+            nursery=self._nursery.want,
             host=HOST,
         )
 

@@ -27,10 +27,7 @@ def worker_environment(
     spec: WorkerSpec, surroundings: Surroundings, *, handle: str, scratch: Path, devices: str
 ) -> dict[str, str]:
     """The whole environment of this worker; ``devices`` is its CUDA_VISIBLE_DEVICES, empty for none."""
-    imports = (surroundings.project, surroundings.project / "worker_image")
-    return _passed_on(surroundings.environment) | {
-        "PYTHONPATH": os.pathsep.join(str(folder) for folder in imports),
-        "PYTHONUNBUFFERED": "1",
+    return python_environment(surroundings) | {
         "OMP_NUM_THREADS": str(spec.threads),
         "CUDA_VISIBLE_DEVICES": devices,
         "TUTTI_API": surroundings.api_url,
@@ -38,6 +35,15 @@ def worker_environment(
         "TUTTI_WORK": str(scratch),
         "TUTTI_HOST": surroundings.host,
         MARKER: handle,
+    }
+
+
+def python_environment(surroundings: Surroundings) -> dict[str, str]:
+    """What any process of the workers needs to run the project's Python."""
+    imports = (surroundings.project, surroundings.project / "worker_image")
+    return _passed_on(surroundings.environment) | {
+        "PYTHONPATH": os.pathsep.join(str(folder) for folder in imports),
+        "PYTHONUNBUFFERED": "1",
     }
 
 

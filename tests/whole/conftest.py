@@ -7,6 +7,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -42,32 +43,34 @@ class LiveStack:
             return sign_in_with_code(self.url, nobody.account.sign_in(), made.stdout.strip()).token
 
     def workers_of(self, job_id: str) -> list[psutil.Process]:
-        """Every live process that belongs to a job, by the mark the stack gives it."""
+        """Every live process that belongs to a job, by the mark the stack gives it or by the folder it works in."""
         return [process for process in psutil.process_iter() if _belongs(process, job_id)]
 
 
 def _belongs(process: psutil.Process, job_id: str) -> bool:
     try:
-        return process.status() != psutil.STATUS_ZOMBIE and job_id in process.environ().get("TUTTI_HANDLE", "")
+        if process.status() == psutil.STATUS_ZOMBIE:
+            return False
+        return job_id in process.environ().get("TUTTI_HANDLE", "") or job_id in process.cwd()
     except (psutil.NoSuchProcess, psutil.AccessDenied):
         return False
 
 
-@pytest.fixture(scope="session")
-def stack(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LiveStack]:
-    """A stack with data and ports of its own; stopped, with what it started, at the end."""
-    folder = tmp_path_factory.mktemp("stack")
-    ready, data = folder / "ready.json", folder / "data"
+@contextmanager
+def started(scratch: Path, data: Path) -> Iterator[tuple[subprocess.Popen[bytes], str]]:
+    """A stack as ``make up`` starts it, over this data: its process and address. Stopped, with its jobs, at the end."""
+    scratch.mkdir(parents=True, exist_ok=True)
+    ready, log_file = scratch / "ready.json", scratch / "stack.log"
     command = [sys.executable, "-m", "local_stack", "up", "--ephemeral", "--data", str(data), "--ready", str(ready)]
-    with (folder / "stack.log").open("wb") as log:
+    with log_file.open("wb") as log:
         process = subprocess.Popen(command, cwd=ROOT, stdout=log, stderr=log, start_new_session=True)
     try:
         until = time.monotonic() + UP_WITHIN_S
         while not ready.exists():
-            assert process.poll() is None, (folder / "stack.log").read_text()
-            assert time.monotonic() < until, (folder / "stack.log").read_text()
+            assert process.poll() is None, log_file.read_text()
+            assert time.monotonic() < until, log_file.read_text()
             time.sleep(0.1)
-        yield LiveStack(json.loads(ready.read_text())["url"], data)
+        yield process, json.loads(ready.read_text())["url"]
     finally:
         process.send_signal(signal.SIGTERM)
         try:
@@ -75,6 +78,14 @@ def stack(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LiveStack]:
         except subprocess.TimeoutExpired:
             os.killpg(process.pid, signal.SIGKILL)
             process.wait()
+
+
+@pytest.fixture(scope="session")
+def stack(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LiveStack]:
+    """A stack with data and ports of its own."""
+    folder = tmp_path_factory.mktemp("stack")
+    with started(folder, folder / "data") as (_, url):
+        yield LiveStack(url, folder / "data")
 
 
 @pytest.fixture(scope="session")

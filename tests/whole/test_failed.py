@@ -1,10 +1,10 @@
 """Ends that are not good: each told apart by name and place, nothing left behind."""
 
+import os
 import signal
 import time
 from pathlib import Path
 
-import psutil
 import pytest
 from tutti_fl import Client
 from tutti_fl.shapes.jobs import Job
@@ -14,6 +14,7 @@ from tests.whole.conftest import LiveStack, job_run, run
 
 pytestmark = pytest.mark.process
 
+TRAINS_WITHIN_S = 120
 TRAIN = '    env = payload["env"]\n'
 
 
@@ -66,14 +67,12 @@ def test_a_wrong_return_value_is_told_from_an_exception(ada: Client, stack: Live
 
 
 def test_a_killed_worker_is_named_with_its_signal(ada: Client, stack: LiveStack, tmp_path: Path) -> None:
-    source = spoiled(TRAIN, TRAIN + FOREVER)
+    note = tmp_path / "pid"
+    source = spoiled(TRAIN, f"{TRAIN}    open({str(note)!r}, 'w').write(str(os.getpid()))\n{FOREVER}")
     begun = job_run(ada, folder(tmp_path / "f", shards=1, model_def=source), "killed")
     begun.check()
     job_id = begun.launch().id
-    wait_until_training(ada, job_id)
-    for process in stack.workers_of(job_id):
-        if "site-1" in process.environ()["TUTTI_HANDLE"] and _holds_torch(process) and not process.children():
-            process.send_signal(signal.SIGKILL)
+    os.kill(pid_in(note), signal.SIGKILL)
     begun.follow()
     job = begun.outcome.job
     assert job is not None
@@ -82,8 +81,13 @@ def test_a_killed_worker_is_named_with_its_signal(ada: Client, stack: LiveStack,
     assert stack.workers_of(job_id) == []
 
 
-def _holds_torch(process: psutil.Process) -> bool:
-    return any("libtorch_cpu" in mapped.path for mapped in process.memory_maps())
+def pid_in(note: Path) -> int:
+    """The process that trains, once it has noted itself."""
+    until = time.monotonic() + TRAINS_WITHIN_S
+    while not note.exists() or not note.read_text():
+        assert time.monotonic() < until, "nobody came to train"
+        time.sleep(0.1)
+    return int(note.read_text())
 
 
 def test_a_cancelled_job_leaves_nothing_running(ada: Client, stack: LiveStack, tmp_path: Path) -> None:

@@ -155,6 +155,9 @@ class ClientRole:
         worker, site = self._worker, self._worker.assignment.site
         if worker.failed is not None:
             return Failure(worker.failed)
+        if ended.status < 0:
+            sentence = f"NVFLARE's client process of {site} was ended by {how(ended.status)}."
+            return Failure(last_words(worker.logs.tail("nvflare"), sentence, ReasonCode.PROCESS_KILLED, site))
         sentence = f"{site} lost the central server ({how(ended.status)})."
         return Failure(last_words(worker.logs.tail("nvflare"), sentence, ReasonCode.SERVER_LOST, site))
 

@@ -19,20 +19,21 @@ from tutti_worker.warm import FOR_TRAINING, live_warm, preload
 VARIABLE = "TUTTI_NURSERY"
 _LARGEST = 1 << 17
 _DESCRIPTORS = 3
+_READY_WITHIN_S = 60.0
 
 
 def main(argv: Sequence[str]) -> int:
     """Serve on the Unix socket ``argv[0]``, until the process that started this one is gone."""
     die_with_parent(os.getppid())
     place = Path(argv[0])
-    preload(FOR_TRAINING)
-    # Nobody waits for the forks: their supervisors watch them by their sockets.
-    signal.signal(signal.SIGCHLD, signal.SIG_IGN)
     place.unlink(missing_ok=True)
     os.umask(0o077)
     with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as door:
         door.bind(str(place))
-        door.listen(64)
+        door.listen(64)  # before the imports: a worker that comes early waits for them and does not make its own
+        preload(FOR_TRAINING)
+        # Nobody waits for the forks: their supervisors watch them by their sockets.
+        signal.signal(signal.SIGCHLD, signal.SIG_IGN)
         while True:
             visitor, _ = door.accept()
             with visitor:
@@ -43,7 +44,7 @@ def ask(place: Path, control: socket.socket, outputs: Outputs, environ: Mapping[
     """The pid of a warm process that serves ``control``; raises OSError when the nursery is not there."""
     packet = json.dumps({"environ": dict(environ), "folder": str(Path.cwd())}).encode()
     with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as visitor:
-        visitor.settimeout(5.0)
+        visitor.settimeout(_READY_WITHIN_S)
         visitor.connect(str(place))
         socket.send_fds(visitor, [packet], [control.fileno(), outputs.nvflare, outputs.job])
         answer = visitor.recv(64)
