@@ -44,10 +44,10 @@ code: install ## Print a fresh one-time sign-in code (NAME=somebody for another 
 test: install lint types test-fast test-process ## Run all tests but the wide matrices
 
 test-fast: install
-	@$(BIN)/python -m pytest -m "not process and not slow"
+	@$(BIN)/python -m pytest -n 2 -m "not process and not slow"
 
 test-process: install
-	@$(BIN)/python -m pytest -m "process and not slow"
+	@$(BIN)/python -m pytest -n 2 --dist loadfile -m "process and not slow" --durations 10
 
 check: install ## Format, lint, check types, run the fast tests
 	@$(BIN)/ruff format --quiet $(CODE)

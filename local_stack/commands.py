@@ -21,12 +21,12 @@ from chalicelib.contracts.job import Job
 from chalicelib.services.jobs import cancel
 from chalicelib.version import VERSION
 from local_stack import running
-from local_stack.gateway import PortTaken
 from local_stack.identity import issue_code
 from local_stack.object_store import REGION, ObjectStoreDown
 from local_stack.records import JobRecords, Records
 from local_stack.stack import Places, Stack
 from local_stack.training_job import ARN
+from local_stack.wsgi_server import PortTaken
 
 Act = Callable[[argparse.Namespace], int]
 _JOBS_END_WITHIN_S = 45.0

@@ -1,20 +1,18 @@
 """One loopback port for everything a user meets: the API, the sign-in, the console."""
 
-import threading
 from collections.abc import Iterable, Mapping, Sequence
 from http import HTTPStatus
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from chalice.app import Chalice
-from waitress import wasyncore
 from waitress.channel import HTTPChannel
-from waitress.server import create_server
 from waitress.task import ErrorTask
 
 from local_stack.answers import Answer
 from local_stack.gateway_api import ChaliceApi
 from local_stack.static_files import StaticFiles
+from local_stack.wsgi_server import WsgiServer
 
 if TYPE_CHECKING:
     from wsgiref.types import StartResponse, WSGIApplication, WSGIEnvironment
@@ -29,10 +27,6 @@ _SECURITY = {
     "Cross-Origin-Resource-Policy": "same-origin",
     "Content-Security-Policy": "default-src 'none'; frame-ancestors 'none'",
 }
-
-
-class PortTaken(OSError):
-    """Another program listens on the port."""
 
 
 class Gateway:
@@ -60,11 +54,13 @@ class Gateway:
         self._origins = tuple(f"http://{name}" for name in self._hosts)
         self._site = StaticFiles(site, origin=self.origin, connect=connect)
         self._mounts: dict[str, WSGIApplication] = {"/api": ChaliceApi(app), "/auth": issuer, **(mounts or {})}
-        self._server: _Server | None = None
+        self._server: WsgiServer | None = None
 
     def start(self) -> None:
         """Listen and answer from now on, in threads of its own. The port is held by somebody else: PortTaken."""
-        self._server = _Server(self, self._address)
+        self._server = WsgiServer(
+            self, self._address, name="gateway", threads=_THREADS, largest_request=_LARGEST_REQUEST, channel=_Channel
+        )
 
     def stop(self) -> None:
         """Answer nothing more, and close every connection; silent when it does not run."""
@@ -108,45 +104,6 @@ class Gateway:
                 environ["PATH_INFO"] = environ["PATH_INFO"].removeprefix(prefix)
                 return part
         return self._site
-
-
-class _Server:
-    """Waitress with a loop of our own, which can be ended from another thread."""
-
-    def __init__(self, application: "WSGIApplication", address: tuple[str, int]) -> None:
-        self._sockets: dict[int, Any] = {}
-        self._closing = threading.Event()
-        host, port = address
-        try:
-            self._waitress = create_server(
-                application,
-                map=self._sockets,
-                host=host,
-                port=port,
-                threads=_THREADS,
-                max_request_body_size=_LARGEST_REQUEST + 1,  # waitress refuses what reaches its limit
-                ident=None,
-                channel_timeout=120,
-                connection_limit=500,
-                backlog=256,
-            )
-        except OSError as error:
-            raise PortTaken(f"{host}:{port} is held by another program; end it or choose another port") from error
-        self._waitress.channel_class = _Channel
-        self._loop = threading.Thread(target=self._serve, name="gateway", daemon=True)
-        self._loop.start()
-
-    def close(self) -> None:
-        self._closing.set()
-        self._waitress.pull_trigger()
-        self._loop.join(10)
-        self._waitress.task_dispatcher.shutdown()
-        self._waitress.close()
-        wasyncore.close_all(self._sockets)
-
-    def _serve(self) -> None:
-        while not self._closing.is_set():
-            wasyncore.loop(timeout=1, use_poll=True, map=self._sockets, count=1)
 
 
 class _JsonErrorTask(ErrorTask):  # type: ignore[misc]

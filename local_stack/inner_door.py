@@ -1,17 +1,19 @@
 """The stack's own loopback port: the state machine's protocol, and the object store's webhook behind a secret path."""
 
-import threading
 from collections.abc import Callable, Iterable
-from typing import TYPE_CHECKING, Any
-
-from waitress.server import create_server
+from typing import TYPE_CHECKING
 
 from local_stack.state_machine.operations import Operations
 from local_stack.state_machine.protocol import Protocol
 from local_stack.upload_events import UploadEvents
+from local_stack.wsgi_server import WsgiServer
 
 if TYPE_CHECKING:
     from wsgiref.types import StartResponse, WSGIEnvironment
+
+
+_THREADS = 8
+_LARGEST_REQUEST = 4 * 2**20
 
 
 class InnerDoor:
@@ -21,8 +23,7 @@ class InnerDoor:
         self._host, self._port = host, port
         self._events = events
         self._protocol = Protocol(operations)
-        self._server: Any = None
-        self._thread: threading.Thread | None = None
+        self._server: WsgiServer | None = None
 
     @property
     def url(self) -> str:
@@ -30,10 +31,9 @@ class InnerDoor:
         return f"http://{self._host}:{self._port}"
 
     def start(self) -> None:
-        """Listen. A port in use raises OSError."""
-        self._server = create_server(self._answer, host=self._host, port=self._port, threads=8, ident=None)
-        self._thread = threading.Thread(target=self._server.run, name="inner-door", daemon=True)
-        self._thread.start()
+        """Listen. A port in use raises PortTaken."""
+        address = (self._host, self._port)
+        self._server = WsgiServer(self._answer, address, name="inner-door", threads=_THREADS, largest_request=_LARGEST_REQUEST)
 
     def stop(self) -> None:
         """Listen no more."""

@@ -23,7 +23,7 @@ _PORTS = ("master", "master_grpc", "volume", "volume_grpc", "filer", "filer_grpc
 _READY_WITHIN_S = 60.0
 _LOG_KEPT = 10 * 2**20
 _VOLUMES = 2_000  # files of at most 1 GiB each, of which a bucket has at least one; by default only as many as fit the disk
-_NO_BUCKET = "tutti-is-the-store-up"
+PROBE_BUCKET = "tutti-probe"
 _GRACE_S = 1.5  # it would take 17 s to leave by itself; killed after this it has lost nothing
 
 
@@ -147,10 +147,18 @@ class SeaweedFS:
         if is_free(self._ports["s3"]):
             return False
         try:
-            probe.list(_NO_BUCKET, limit=1)
-        except BucketNotFound:
-            return True  # it knows our key and its own buckets
+            if not self._has_probe_bucket(probe):
+                probe.create_bucket(PROBE_BUCKET, origins=())
+            # Written and read back: after a restart it answers for a moment before its volumes are found again.
+            probe.put(PROBE_BUCKET, "probe", b"up")
+            return probe.read(PROBE_BUCKET, "probe") == b"up"
         except FLError:
+            return False
+
+    def _has_probe_bucket(self, probe: S3ObjectStore) -> bool:
+        try:
+            probe.list(PROBE_BUCKET, limit=1)
+        except BucketNotFound:
             return False
         return True
 

@@ -18,6 +18,7 @@ from uuid import uuid4
 from chalicelib.domain.errors import FLError
 from chalicelib.ports import ObjectStore
 from local_stack.answers import Answer, body_of
+from local_stack.object_store import PROBE_BUCKET
 
 if TYPE_CHECKING:
     from wsgiref.types import StartResponse, WSGIEnvironment
@@ -97,7 +98,7 @@ def change_of(seen: dict[str, Any]) -> StoreChange | None:
     bucket, _, path = str(seen.get("key", "")).removeprefix("/buckets/").partition("/")
     before, after = seen["message"].get("old_entry"), seen["message"].get("new_entry")
     entry = after or before or {}
-    if not path or bucket.startswith(".") or path.startswith(".uploads/") or entry.get("is_directory"):
+    if not path or bucket.startswith(".") or bucket == PROBE_BUCKET or path.startswith(".uploads/") or entry.get("is_directory"):
         return None
     inside = _VERSION.match(path)
     if inside is None:

@@ -4,8 +4,12 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
 
 from tests.world import World, world
+
+settings.register_profile("tutti", deadline=None)  # a loaded machine is no failure
+settings.load_profile("tutti")
 
 
 @pytest.fixture(name="world")

@@ -63,7 +63,7 @@ class Assignment(Lenient):
     model_limit: int = 2 * 2**30
     memory_limit: int | None = None
     threads: int = 1
-    """OMP_NUM_THREADS of the training process."""
+    """OMP_NUM_THREADS of the training process; 0: as many as it likes, the machine is its own."""
     shard_root: str = ""
     """A folder inside the shard that becomes data_root (accepted re-rooting); empty: the shard's top."""
 

@@ -3,19 +3,32 @@
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-from chalicelib.contracts.job import Change, Metrics, RoundEnded, RoundView
+from chalicelib.contracts.job import SERVER, Change, Metrics, RoundEnded, RoundView
 
 
 @dataclass
 class _Row:
     samples: dict[str, int] = field(default_factory=dict)
     metrics: dict[str, dict[str, float | None]] = field(default_factory=dict)
+    validated: dict[str, dict[str, float | None]] = field(default_factory=dict)
     ended: RoundEnded | None = None
 
     def add(self, change: Metrics) -> None:
         self.metrics.setdefault(change.site, {}).update(change.values)
-        if change.samples is not None and change.source == "train":
+        if change.source == "validate":
+            self.validated[change.site] = change.values
+        elif change.samples is not None:
             self.samples[change.site] = change.samples
+
+    def means(self) -> dict[str, float | None]:
+        """Each number of ``fl_validate_model`` over the workers that gave it, weighted by the samples they train on."""
+        names = {name for values in self.validated.values() for name in values}
+        return {name: mean for name in sorted(names) if (mean := self._mean(name)) is not None}
+
+    def _mean(self, name: str) -> float | None:
+        pairs = [(value, self.samples.get(site, 0)) for site, v in self.validated.items() if (value := v.get(name)) is not None]
+        weight = sum(samples for _, samples in pairs)
+        return sum(value * samples for value, samples in pairs) / weight if weight else None
 
 
 def tabulate(changes: Iterable[Change]) -> tuple[RoundView, ...]:
@@ -31,11 +44,14 @@ def tabulate(changes: Iterable[Change]) -> tuple[RoundView, ...]:
 
 
 def _view(number: int, row: _Row, ended: RoundEnded) -> RoundView:
+    metrics = dict(row.metrics)
+    if means := row.means():
+        metrics[SERVER] = metrics.get(SERVER, {}) | means
     return RoundView(
         round=number,
         accepted=ended.accepted,
         refused=ended.refused,
         seconds=ended.seconds,
         samples=row.samples,
-        metrics=row.metrics,
+        metrics=metrics,
     )

@@ -52,19 +52,27 @@ def endpoint(
             request_id = _request_id(asked)
             try:
                 given = path if takes is None else path | {"wish": _body(asked, takes)}
-                return _answer(view(**given), status, request_id)
+                answer = _answer(view(**given), status, request_id)
             except FLError as error:
                 return _refusal(error, request_id)
-            except ValidationError as error:
-                return _refusal(invalid(error), request_id)
             except Exception:  # a door: whatever went wrong becomes an answer, and a log line with the trace
                 logger.exception("request failed", extra={"correlation_id": request_id})
                 return _refusal(FLError("something went wrong on our side", hint="Try again; report the request id."), request_id)
+
+            _note(asked, answer.status_code, request_id)
+            return answer
 
         door.__dict__["door"] = Door(view=view, status=status, takes=takes, query=query)
         return door
 
     return wrap
+
+
+def _note(request: Request, status: int, request_id: str) -> None:
+    """One line for what a user changed; polls and workers' reports would drown it."""
+    if request.method != "GET" and not request.path.startswith("/worker/"):
+        extra = {"correlation_id": request_id, "method": request.method, "route": request.path, "status": status}
+        logger.info("done", extra=extra)
 
 
 def _request_id(request: Request) -> str:
@@ -99,7 +107,10 @@ def invalid(error: ValidationError) -> InvalidRequest:
 
 def _body(request: Request, model: type[Model]) -> Model:
     """The request's JSON body as this model; numbers keep their kind and size."""
-    return model.model_validate_json(request.raw_body or b"{}")
+    try:
+        return model.model_validate_json(request.raw_body or b"{}")
+    except ValidationError as error:
+        raise invalid(error) from error
 
 
 def query(request: Request, name: str) -> str | None:

@@ -136,7 +136,7 @@ class GenericClientExecutor(Executor):  # type: ignore[misc]
         self.manifest_file = manifest_file
         self.cache_dir_name = cache_dir_name
         self.out_dir_name = out_dir_name
-        self.hyperparameters = hyperparameters
+        self.hyperparameters = {name: as_given(value) for name, value in hyperparameters.items()}
         self._exchange = Exchange()
         self._last_weights: dict[str, Any] | None = None
         # Unregistered, NVFLARE would deliver every tensor empty and say nothing.
@@ -304,6 +304,13 @@ class GenericClientExecutor(Executor):  # type: ignore[misc]
         reply = make_reply(ReturnCode.EXECUTION_EXCEPTION)
         reply.set_header("tutti_error", cause)
         return reply
+
+
+def as_given(value: Any) -> Any:
+    """A parameter without the mark that keeps NVFLARE from building objects out of it."""
+    if isinstance(value, dict) and value.get("config_type") == "dict":
+        return {name: inner for name, inner in value.items() if name != "config_type"}
+    return value
 
 
 class Exchange:

@@ -1,9 +1,13 @@
 """Read, decide, write: one decision applied to a job however many others write at the same time."""
 
-from chalicelib.contracts.job import Job, WorkerState
+import logging
+
+from chalicelib.contracts.job import Job, StateChanged, WorkerState
 from chalicelib.domain.errors import Busy, StaleWrite
 from chalicelib.domain.lifecycle import Decision, Step
 from chalicelib.ports import Clock, Ids, JobStore, Workflow
+
+logger = logging.getLogger("tutti")
 
 TRIES = 10
 """CONTRACT: a stale write is repeated up to 10 times, then the caller is told to come back."""
@@ -34,6 +38,7 @@ def decide(
         except StaleWrite:
             clock.pause((turn + ids.jitter()) * 0.02)
             continue
+        _log(stored, after)
         signal(before, stored, workflow=workflow)
         return Step(stored, after.worker, after.changes)
     raise Busy(f"{job_id} is being written by too many at once")
@@ -53,6 +58,13 @@ _HEARD = ("last_seen", "accepted_seq", "silent_warned")
 
 def _more_than_heard(before: WorkerState, after: WorkerState) -> bool:
     return before.model_copy(update={name: getattr(after, name) for name in _HEARD}) != after
+
+
+def _log(job: Job, step: Step) -> None:
+    for change in step.changes:
+        if isinstance(change, StateChanged):
+            extra = {"job_id": job.id, "state": change.state.value, "ending": change.ending, "why": change.sentence}
+            logger.info("job moved", extra=extra)
 
 
 def signal(before: Job | None, after: Job, *, workflow: Workflow) -> None:

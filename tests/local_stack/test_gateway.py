@@ -17,9 +17,10 @@ import pytest
 from chalice.app import AuthRequest, AuthResponse, Chalice, Request, Response
 
 from local_stack.answers import Answer
-from local_stack.gateway import Gateway, PortTaken
+from local_stack.gateway import Gateway
 from local_stack.gateway_api import ChaliceApi
 from local_stack.ports_file import kept_ports
+from local_stack.wsgi_server import PortTaken
 from tests.local_stack.wsgi_caller import call
 
 SIX_MB = 6 * 2**20

@@ -59,35 +59,6 @@ def test_a_job_of_three_workers_gives_a_model_and_every_worker_leaves_in_order(r
     assert platform.of("site-1", "progress")[0]["metrics"]["loss"] > 0
 
 
-def test_an_import_error_is_named_with_file_and_line_before_anything_is_launched(
-    running: list[Federation], lent: dict[str, str], tmp_path: Path
-) -> None:
-    made = federation(tmp_path, clients=2, code=model_def(top="import numpy\nimport no_such_package\n"))
-    running.append(made)
-    made.start(tmp_path / "work", lent, wait_for_server=False)
-    cause = made.platform.wait_for(SERVER, "failed")["cause"]
-    assert (cause["code"], cause["file"], cause["line"]) == ("import_failed", "scripts/model_def.py", 2)
-    assert "no_such_package" in cause["sentence"]
-    assert made.platform.wait_for("site-1", "failed")["cause"]["code"] == "import_failed"
-    assert made.workers[SERVER].wait() == 1
-
-
-def test_an_exception_of_the_training_function_is_the_servers_cause(
-    running: list[Federation], lent: dict[str, str], tmp_path: Path
-) -> None:
-    code = model_def(before="if env['SITE_NAME'] == 'site-2': raise ZeroDivisionError('by the user')")
-    job = start(running, tmp_path, lent, clients=2, code=code)
-    cause = job.platform.wait_for(SERVER, "failed")["cause"]
-    assert (cause["code"], cause["site"], cause["file"]) == ("training_raised", "site-2", "scripts/model_def.py")
-    assert any("ZeroDivisionError" in line for line in cause["evidence"])
-    assert job.workers[SERVER].wait() == 1
-
-
-def test_a_wrong_return_is_named(running: list[Federation], lent: dict[str, str], tmp_path: Path) -> None:
-    job = start(running, tmp_path, lent, clients=2, code=model_def(after="return None"))
-    assert job.platform.wait_for(SERVER, "failed")["cause"]["code"] == "wrong_return"
-
-
 def test_a_killed_training_process_fails_its_own_worker_and_the_others_go_on(
     running: list[Federation], lent: dict[str, str], tmp_path: Path
 ) -> None:

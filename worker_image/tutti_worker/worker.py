@@ -111,7 +111,7 @@ class Worker:
 
     def environment(self) -> dict[str, str]:
         """What NVFLARE's processes and the user's code find in their environment."""
-        layout, threads = self.layout, str(max(1, self.assignment.threads))
+        layout = self.layout
         return {
             "TUTTI_JOURNAL": str(layout.journal),
             "TUTTI_DATA_ROOT": str(layout.data),
@@ -124,7 +124,7 @@ class Worker:
             "TUTTI_JOB_ID": self.assignment.job_id,
             "TUTTI_SITE": self.assignment.site,
             "TMPDIR": str(layout.temporary),
-            "OMP_NUM_THREADS": threads,
+            **({"OMP_NUM_THREADS": str(self.assignment.threads)} if self.assignment.threads else {}),
             "PYTHONUNBUFFERED": "1",
             "PYTHONPATH": os.pathsep.join([*self.path, *project_path()]),
             "NVFLARE_DEAD_CLIENT_GRACE_PERIOD": "5",
