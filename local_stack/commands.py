@@ -3,7 +3,6 @@
 import argparse
 import getpass
 import json
-import logging
 import shutil
 import signal
 import threading
@@ -25,6 +24,7 @@ from local_stack.identity import issue_code
 from local_stack.object_store import REGION, ObjectStoreDown
 from local_stack.records import JobRecords, Records
 from local_stack.stack import Places, Stack
+from local_stack.stack_log import keep_quiet, write_log_to
 from local_stack.training_job import ARN
 from local_stack.wsgi_server import PortTaken
 
@@ -49,8 +49,6 @@ def default_name() -> str:
 
 def up(arguments: argparse.Namespace) -> int:
     """Start the stack, say how to use it, and stay until SIGINT or SIGTERM."""
-    logging.basicConfig(level=logging.WARNING, format="%(asctime)s %(levelname)s %(name)s: %(message)s")
-    logging.getLogger("tutti").propagate = False  # it writes its own lines, as in Lambda
     places = Places(arguments.data.resolve())
     there = running.read(places.running)
     if there is not None:
@@ -59,6 +57,7 @@ def up(arguments: argparse.Namespace) -> int:
     for one in (signal.SIGINT, signal.SIGTERM):
         signal.signal(one, lambda *_: stopped.set())
     stack = Stack(arguments.data, arguments.port)
+    write_log_to(places.log)
     try:
         _start(stack, arguments.ready)
         while not stopped.wait(3600):
@@ -91,7 +90,8 @@ def _greeting(stack: Stack, sign_in: str) -> str:
         f"Tutti {VERSION} is up.\n\n"
         f"  console and API   {stack.url}\n"
         f"  S3 endpoint       {stack.s3_url}\n"
-        f"  data              {stack.places.data}\n\n"
+        f"  data              {stack.places.data}\n"
+        f"  log               {stack.places.log}\n\n"
         f"  sign-in code      {sign_in}   (once, within 15 minutes; 'make code' prints another)\n"
         f"  command line      tutti login --url {stack.url} --code {sign_in}\n\n"
         "Ctrl-C stops the stack; jobs that run then wait ten minutes for 'make up'."
@@ -113,6 +113,7 @@ def down(arguments: argparse.Namespace) -> int:
     if there is None:
         print(f"No stack runs on {places.data}.")
         return 0
+    keep_quiet()
     jobs = _active(places)
     if jobs and not (arguments.yes or _agreed(f"{len(jobs)} job(s) are running: {_names(jobs)}. Cancel them and stop?")):
         print("Left as it is.")
@@ -212,8 +213,16 @@ def _cancel(jobs: list[Job], places: Places, inner_url: str) -> None:
 def _end(there: running.Running) -> None:
     process = psutil.Process(there.pid)
     process.terminate()
+    until = time.monotonic() + _STACK_ENDS_WITHIN_S
+    while _lives(process):
+        if time.monotonic() > until:
+            process.kill()
+        time.sleep(0.1)
+
+
+def _lives(process: psutil.Process) -> bool:
+    """Whether it still does anything; one that has ended but was not yet looked after by its parent does not."""
     try:
-        process.wait(_STACK_ENDS_WITHIN_S)
-    except psutil.TimeoutExpired:
-        process.kill()
-        process.wait(5)
+        return bool(process.is_running() and process.status() != psutil.STATUS_ZOMBIE)
+    except psutil.NoSuchProcess:
+        return False

@@ -58,6 +58,11 @@ class Places:
         return self.data / "records.db"
 
     @property
+    def log(self) -> Path:
+        """What the stack and the backend log."""
+        return self.data / "stack.log"
+
+    @property
     def identity(self) -> Path:
         """Users, codes and the issuer's key."""
         return self.data / "identity"

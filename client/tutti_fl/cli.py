@@ -146,7 +146,10 @@ def keys(args: argparse.Namespace, terminal: Terminal) -> ExitCode:
             client.account.revoke_key(args.id)
             terminal.say(f"{args.id} is revoked")
         else:
-            for key in client.account.api_keys():
+            there = client.account.api_keys()
+            if not there:
+                terminal.warn("You have no API keys; 'tutti keys create' makes one.")
+            for key in there:
                 used = f"{key.last_used_at:%Y-%m-%d %H:%M}" if key.last_used_at else "never"
                 terminal.say(f"{key.id}  made {key.created_at:%Y-%m-%d}  used {used}  {key.label}")
     return ExitCode.FINISHED
