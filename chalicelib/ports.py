@@ -290,6 +290,9 @@ class Compute(Protocol):
         """Ask the worker to leave, and make sure it is gone 25 s later. Silent when it is gone already; may be called twice;
         does not wait."""
 
+    def handles(self, job_id: str) -> Sequence[str]:
+        """Every worker of the job that may still run, also one whose start was never written down; empty when there is none."""
+
     def gone(self, handle: str) -> bool:
         """True when no process of this worker is left; also for an unknown handle."""
 

@@ -79,6 +79,11 @@ class LaptopCompute:
             if process is not None and process.record.kill_at is None:
                 process.ask_to_leave(kill_at=time.time() + self._kill_after)
 
+    def handles(self, job_id: str) -> Sequence[str]:
+        """The workers of the job that were started here and are not settled."""
+        with self._changed:
+            return tuple(handle for handle in self._watched if handle.startswith(f"{job_id}/"))
+
     def gone(self, handle: str) -> bool:
         """True when no process of this worker is left; also for an unknown handle."""
         with self._changed:

@@ -90,7 +90,7 @@ class Stack:
         self._store = SeaweedFS(self.places.data / "objects", f"{self._inner.url}{self._events.path}")
         self._nursery = self._make_nursery()
         self._compute = self._make_compute()
-        self._ticker = Ticker(lambda: look_around(bootstrap.current_app()))
+        self._ticker = Ticker(lambda since: look_around(bootstrap.current_app(), since))
         self._objects: S3ObjectStore | None = None
         self._gateway: Gateway | None = None
 
@@ -115,16 +115,17 @@ class Stack:
         self._store.start()
         self._objects = self._store.client()
         self._objects.create_bucket(PLATFORM_BUCKET, origins=())
+        # Before the engine: at once it calls the functions that a crash has cut off.
+        bootstrap.install(self._app(self._objects, ARN))
+        self._nursery.start()
+        self._compute.reattach()
         self._engine.start()
         self._engine.operations.install(NAME, definition())
-        bootstrap.install(self._app(self._objects, ARN))
         self._gateway = Gateway(
             _chalice(), issuer=self.issuer, site=None, host=HOST, port=self._port, connect=(self._store.endpoint,)
         )
         self._gateway.start()
         self._events.start()
-        self._nursery.start()
-        self._compute.reattach()
         self._ticker.start()
         buckets = [bucket for _, bucket in AccountRecords(self._records).buckets()]
         sweep(self._objects, buckets, self._events.raise_event)

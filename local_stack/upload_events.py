@@ -15,6 +15,7 @@ from time import time_ns
 from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
+from chalicelib.domain import object_keys
 from chalicelib.domain.errors import FLError
 from chalicelib.ports import ObjectStore
 from local_stack.answers import Answer, body_of
@@ -28,6 +29,7 @@ logger = logging.getLogger(__name__)
 Event = dict[str, Any]
 INPUT_FOLDERS = ("scripts", "configs", "requirements", "shards", "model")
 
+_AGAIN_AFTER_S = (0.5, 2.0, 10.0)
 _ACCOUNT = "000000000000"
 _REGION = "us-east-1"
 _CREATED, _DELETED = "Object Created", "Object Deleted"
@@ -55,6 +57,7 @@ class UploadEvents:
     def __init__(self, on_event: Callable[[Event], None], *, secret: str | None = None) -> None:
         self._on_event = on_event
         self._queue: SimpleQueue[Event | None] = SimpleQueue()
+        self._stopping = threading.Event()
         self._thread = threading.Thread(target=self._handle_all, name="upload-events", daemon=True)
         self.path = f"/_store/{secret or secrets.token_urlsafe(24)}"
 
@@ -64,6 +67,7 @@ class UploadEvents:
 
     def stop(self) -> None:
         """Handle what has arrived and end the thread, within 10 s."""
+        self._stopping.set()
         self._queue.put(None)
         if self._thread.is_alive():
             self._thread.join(10)
@@ -86,11 +90,42 @@ class UploadEvents:
         return Answer(HTTPStatus.NO_CONTENT).send(environ, start_response)
 
     def _handle_all(self) -> None:
-        while (event := self._queue.get()) is not None:
+        while (waiting := self._drained()) is not None:
+            for event in waiting:
+                self._handle(event)
+
+    def _drained(self) -> list[Event] | None:
+        """What waits, the newest event of each workspace only: one check sees everything there. None at the end."""
+        newest: dict[tuple[str, str, bool], Event] = {}
+        event = self._queue.get()
+        while event is not None:
+            newest[_subject(event)] = event
+            if self._queue.empty():
+                return list(newest.values())
+            event = self._queue.get()
+        for late in newest.values():
+            self._handle(late)
+        return None
+
+    def _handle(self, event: Event) -> None:
+        for pause in (*_AGAIN_AFTER_S, None):
             try:
-                self._on_event(event)
+                return self._on_event(event)
+            except FLError as error:
+                logger.warning("an upload event waits", extra={"subject": _subject(event), "error": error.message})
             except Exception:  # a door: one bad event must not end the others
-                logger.exception("an upload event was not handled", extra={"key": event["detail"]["object"]["key"]})
+                logger.exception("an upload event was not handled", extra={"subject": _subject(event)})
+                return None
+            if pause is None or self._stopping.wait(pause):
+                return None
+        return None
+
+
+def _subject(event: Event) -> tuple[str, str, bool]:
+    """What an event is about: its workspace, and whether an input of it changed; elsewhere the key itself."""
+    bucket, key = event["detail"]["bucket"]["name"], event["detail"]["object"]["key"]
+    place = object_keys.workspace_of(key)
+    return (bucket, key, False) if place is None else (bucket, place[0], object_keys.is_input(place[1]))
 
 
 def change_of(seen: dict[str, Any]) -> StoreChange | None:

@@ -1,14 +1,14 @@
 """Small real implementations of the ports, for tests only."""
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from itertools import count
 
 from chalicelib.contracts.files import Listing, ObjectInfo, Part
 from chalicelib.contracts.report import Report
-from chalicelib.domain.errors import BucketNotFound, ObjectNotFound, PreconditionFailed, UploadNotFound
+from chalicelib.domain.errors import BucketNotFound, ObjectNotFound, PreconditionFailed, StoreUnavailable, UploadNotFound
 
 
 class MemoryClock:
@@ -51,6 +51,13 @@ class MemoryObjectStore:
         self._versions: dict[tuple[str, str, str], _Stored] = {}
         self._uploads: dict[str, _Upload] = {}
         self._numbers = count(1)
+        self._refused: set[str] = set()
+        self.before_put: Callable[[str], None] | None = None
+        """Called once, with the key, when the next object is about to be written: somebody else's turn."""
+
+    def refuse_puts_to(self, bucket: str) -> None:
+        """From now on writing to this bucket fails as when a store is down."""
+        self._refused.add(bucket)
 
     def create_bucket(self, bucket: str, *, origins: Sequence[str]) -> None:
         self._note("create_bucket", bucket)
@@ -97,6 +104,11 @@ class MemoryObjectStore:
         if_absent: bool = False,
     ) -> ObjectInfo:
         self._note("put", key)
+        if bucket in self._refused:
+            raise StoreUnavailable(f"{bucket} cannot be written")
+        turn, self.before_put = self.before_put, None
+        if turn is not None:
+            turn(key)
         there = self._bucket(bucket).get(key)
         if (if_absent and there) or (if_match is not None and (not there or there.info.etag != if_match)):
             raise PreconditionFailed(f"{key} is not what was expected")
@@ -114,6 +126,8 @@ class MemoryObjectStore:
 
     def delete_prefix(self, bucket: str, prefix: str) -> None:
         self._note("delete_prefix", prefix)
+        if bucket in self._refused:
+            raise StoreUnavailable(f"{bucket} cannot be written")
         if not prefix.endswith("/"):
             raise ValueError("a prefix to delete ends in /")
         for key in [key for key in self._bucket(bucket) if key.startswith(prefix)]:

@@ -59,6 +59,10 @@ class MemoryCompute:
     def stop(self, handle: str) -> None:
         self.stopped.append(handle)
 
+    def handles(self, job_id: str) -> list[str]:
+        everyone = [f"{spec.job_id}/{spec.attempt}/{spec.site}" for spec in self.started if spec.job_id == job_id]
+        return [handle for handle in everyone if handle not in self.left]
+
     def gone(self, handle: str) -> bool:
         return handle in self.left
 
@@ -181,7 +185,7 @@ class World:
     def launched(self, **changes: Any) -> str:
         """A job that was just launched; its id."""
         self.workspace(**changes)
-        return str(self.launch(user=changes.get("user", "ada")).body["id"])
+        return str(self.launch(changes.get("name", "digits"), user=changes.get("user", "ada")).body["id"])
 
     def start_workers(self, job_id: str) -> dict[str, str]:
         """Run the machine's steps up to training; each site's worker token."""

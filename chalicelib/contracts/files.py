@@ -36,7 +36,7 @@ class UploadStart(Strict):
 
     key: str = Field(min_length=1, max_length=1024)
     size: int = Field(ge=0, le=5 * 2**40)
-    content_type: str = Field(default="application/octet-stream", max_length=255)
+    content_type: str = Field(default="application/octet-stream", max_length=255, pattern=r"^[ -~]+$")
 
 
 class Upload(Lenient):

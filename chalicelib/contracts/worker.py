@@ -185,8 +185,8 @@ WorkerEvent = Annotated[
 class EventBatch(Lenient):
     """Up to 100 events; ``seq`` is the number of the first (from 1, without gaps per worker and attempt)."""
 
-    attempt: int
-    seq: int = Field(ge=1)
+    attempt: int = Field(ge=1, le=10**6)
+    seq: int = Field(ge=1, le=2**53)
     events: tuple[WorkerEvent, ...] = Field(max_length=100)
 
 

@@ -72,5 +72,5 @@ class FileEdit(Strict):
     """An edited config; refused when ``etag`` is not the stored one."""
 
     text: str = Field(max_length=1_000_000)
-    etag: str
+    etag: str = Field(max_length=128, pattern=r"^[!-~]+$")
     path: str = Field(max_length=512)

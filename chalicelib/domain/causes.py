@@ -70,6 +70,12 @@ MEANINGS: dict[ReasonCode, Meaning] = {
 """Every code has its meaning; tests/domain/test_causes.py fails when one lacks it."""
 
 
+def trimmed(cause: Cause) -> Cause:
+    """The cause in a size that a row can hold: the last 40 lines of evidence, each of 400 characters at most."""
+    evidence = tuple(line[:400] for line in cause.evidence[-40:])
+    return cause.model_copy(update={"sentence": cause.sentence[:2000], "evidence": evidence})
+
+
 def reason_for(cause: Cause) -> Reason:
     """The reason of a cause: same code and place, with the fault and the advice its code stands for."""
     meaning = MEANINGS[cause.code]

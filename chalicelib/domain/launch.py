@@ -1,5 +1,6 @@
 """What is frozen when a job is launched."""
 
+import math
 import re
 from collections.abc import Iterable
 
@@ -34,3 +35,12 @@ def freeze_shards(shards: Iterable[ObjectInfo]) -> tuple[Shard, ...]:
         )
         for number, item in enumerate(shards, start=1)
     )
+
+
+_LONGEST_HEARTBEAT_S = 10_000_000
+
+
+def heartbeat_limit(asked_s: int, workers: int, heartbeat_s: float) -> int:
+    """How long a worker may be silent: what the config asks, but at least three of the beats that so many workers are told to
+    make, and 30 s; at most what the state machine can count."""
+    return min(max(asked_s, 30, math.ceil(3 * max(heartbeat_s, workers * 0.02))), _LONGEST_HEARTBEAT_S)

@@ -4,9 +4,10 @@
 A job that has ended, or whose end is decided, takes no other reason.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
+from itertools import islice
 
 from chalicelib.contracts.job import (
     SERVER,
@@ -114,9 +115,18 @@ def _phase(step: Step, event: PhaseEvent) -> Step:
     return step.then(PhaseChanged(site=worker.site, phase=event.phase, detail=event.detail), worker=worker)
 
 
+_MOST_NUMBERS = 200
+"""Metrics kept of one worker in one event: a job's feed must stay readable whatever user code logs."""
+
+
+def _numbers(values: Mapping[str, float | None]) -> dict[str, float | None]:
+    return {name[:120]: value for name, value in islice(values.items(), _MOST_NUMBERS)}
+
+
 def _progress(step: Step, event: ProgressEvent) -> Step:
-    worker = step.worker.model_copy(update={"round": event.round, "step": event.step, "of": event.of})
-    change = Metrics(site=worker.site, round=event.round, source="progress", values=event.metrics, step=event.step, of=event.of)
+    at = {"round": event.round, "step": event.step, "of": event.of}
+    worker = step.worker.model_copy(update=at)
+    change = Metrics(site=worker.site, source="progress", values=_numbers(event.metrics), **at)
     return step.then(change, worker=worker)
 
 
@@ -156,7 +166,7 @@ def _round_done(step: Step, event: RoundDoneEvent) -> Step:
         return step
     job = step.job.model_copy(update={"rounds_done": event.round + 1, "round": event.round})
     rows: list[Change] = [
-        Metrics(site=site, round=event.round, source="train", values=result.metrics, samples=result.samples)
+        Metrics(site=site, round=event.round, source="train", values=_numbers(result.metrics), samples=result.samples)
         for site, result in event.sites.items()
         if result.accepted
     ]
@@ -166,8 +176,6 @@ def _round_done(step: Step, event: RoundDoneEvent) -> Step:
         for site, result in event.sites.items()
         if not result.accepted
     }
-    first = next((r.refused for r in event.sites.values() if r.refused), None)
-    job = job.model_copy(update={"first_cause": job.first_cause or first})
     ended = RoundEnded(round=event.round, accepted=accepted, refused=refused, seconds=event.seconds)
     return step.then(*rows, _means(event), ended, job=job)
 
@@ -188,7 +196,8 @@ def _means(event: RoundDoneEvent) -> Metrics:
 
 
 def _validated(step: Step, event: ValidatedEvent) -> Step:
-    return step.then(*(Metrics(site=site, round=event.round, source="validate", values=v) for site, v in event.sites.items()))
+    rows = ((site, _numbers(values)) for site, values in event.sites.items())
+    return step.then(*(Metrics(site=site, round=event.round, source="validate", values=values) for site, values in rows))
 
 
 def _finished(step: Step, event: FinishedEvent, now: datetime) -> Step:
@@ -197,12 +206,16 @@ def _finished(step: Step, event: FinishedEvent, now: datetime) -> Step:
     step = step.then(*(() if told else (PhaseChanged(site=worker.site, phase=Phase.DONE),)), worker=worker)
     if worker.site != SERVER or step.job.ending is not None or step.job.finishing_at is not None:
         return step
+    if step.job.rounds_done < step.job.rounds:
+        sentence = f"The server reported the end after {step.job.rounds_done} of {step.job.rounds} rounds."
+        return _end(step, Cause(code=ReasonCode.MODEL_INVALID, sentence=sentence, site=SERVER))
     key = object_keys.job_model(step.job.workspace, step.job.id)
     job = step.job.model_copy(update={"model_key": key, "model_size": event.model_size, "finishing_at": now})
     return step.then(job=job)
 
 
 def _failed(step: Step, cause: Cause) -> Step:
+    cause = causes.trimmed(cause)
     if step.worker.failed or step.worker.done or step.job.state.ended:
         return step
     if causes.MEANINGS[cause.code].state is not JobState.FAILED:
@@ -266,12 +279,13 @@ def _exit_cause(worker: WorkerState, status: int | None, out_of_memory: bool) ->
     return Cause(code=code, sentence=sentence, site=worker.site, round=worker.round)
 
 
-def silent(step: Step, now: datetime) -> Step:
+def silent(step: Step, now: datetime, listening_since: datetime | None = None) -> Step:
     """A worker that has been silent for longer than the heartbeat timeout is lost; after a third of it, warned about."""
     worker, job = step.worker, step.job
     if worker.done or worker.failed or worker.exited or worker.last_seen is None or job.ending is not None:
         return step
-    quiet = (now - worker.last_seen).total_seconds()
+    heard = max(worker.last_seen, listening_since or worker.last_seen)
+    quiet = (now - heard).total_seconds()
     if quiet > job.heartbeat_timeout_s:
         sentence = f"{worker.site} has been silent for {int(quiet)} s (the limit is {job.heartbeat_timeout_s} s)."
         return _failed(step, Cause(code=ReasonCode.WORKER_SILENT, sentence=sentence, site=worker.site))

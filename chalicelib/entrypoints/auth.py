@@ -4,7 +4,7 @@ from chalice.app import AuthRequest, AuthResponse, Blueprint
 
 from chalicelib.bootstrap import current_app
 from chalicelib.contracts.account import Principal
-from chalicelib.domain.errors import FLError, NotSignedIn
+from chalicelib.domain.errors import NotSignedIn
 from chalicelib.services import account
 from chalicelib.services.worker import worker_of_token
 
@@ -30,7 +30,7 @@ def user_authorizer(request: AuthRequest) -> AuthResponse:
     """Let a signed-in user in; anybody else nowhere."""
     try:
         user = _user(request)
-    except FLError:
+    except NotSignedIn:
         return AuthResponse(routes=[], principal_id="nobody")
     return AuthResponse(routes=["*"], principal_id=user.user, context={"user": user.user, "name": user.name})
 
@@ -40,7 +40,7 @@ def worker_authorizer(request: AuthRequest) -> AuthResponse:
     """Let a worker of a job that has not ended in; anybody else nowhere."""
     try:
         worker = worker_of_token(_bearer(request), accounts=current_app().accounts)
-    except FLError:
+    except NotSignedIn:
         return AuthResponse(routes=[], principal_id="nobody")
     context = {"job_id": worker.job_id, "attempt": str(worker.attempt), "site": worker.site, "role": worker.role}
     return AuthResponse(routes=["*"], principal_id=f"{worker.job_id}/{worker.site}", context=context)

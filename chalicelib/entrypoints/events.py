@@ -1,5 +1,6 @@
 """Doors for what happens elsewhere: uploads, exits, the clock."""
 
+from datetime import datetime
 from typing import Any
 
 from aws_lambda_powertools import Logger
@@ -55,6 +56,6 @@ def tick(_event: CloudWatchEvent) -> None:
     look_around(current_app())
 
 
-def look_around(app: App) -> None:
-    """Decide what a crash can cut or silence can hide."""
-    clock.tick(steps_of(app))
+def look_around(app: App, listening_since: datetime | None = None) -> None:
+    """Decide what a crash can cut or silence can hide; nobody is silent for the time in which nobody listened."""
+    clock.tick(steps_of(app), listening_since)

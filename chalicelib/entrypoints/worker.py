@@ -27,7 +27,7 @@ bp = Blueprint(__name__)
 def token(wish: TokenRequest) -> TokenAnswer:
     """Exchange a one-time code for a worker's token."""
     app = current_app()
-    return worker.redeem_code(wish, accounts=app.accounts, ids=app.ids)
+    return worker.redeem_code(wish, accounts=app.accounts, jobs=app.jobs, ids=app.ids)
 
 
 @bp.route("/worker/assignment", methods=["GET"], authorizer=worker_authorizer)

@@ -10,7 +10,6 @@ from chalicelib.domain.errors import InvalidRequest
 from chalicelib.entrypoints.auth import user_authorizer
 from chalicelib.entrypoints.http import endpoint, principal, query
 from chalicelib.services import validation, workspaces
-from chalicelib.services.account import bucket_name
 
 bp = Blueprint(__name__)
 
@@ -99,7 +98,7 @@ def check(name: str) -> Report:
 def _check(name: str) -> Report:
     app = current_app()
     user = principal(bp.current_request)
-    bucket = bucket_name(user, accounts=app.accounts)
+    bucket = workspaces.require_workspace(user, name, accounts=app.accounts, objects=app.objects)
     return validation.check(user.user, name, bucket=bucket, objects=app.objects, reports=app.reports, clock=app.clock)
 
 

@@ -93,7 +93,9 @@ class TrainingLog:
     def _progress(self, record: Mapping[Any, Any]) -> None:
         step = number(record.get("epoch", record.get("step")))
         total = number(record.get("of", record.get("total")))
-        if step is None or total is None or not self._may_write(step >= total):
+        if step is None or total is None or not (math.isfinite(step) and math.isfinite(total)):
+            return
+        if not self._may_write(step >= total):
             return
         values = {str(key): value for key, value in record.items() if key not in ("epoch", "step", "of", "total")}
         self._journal(
@@ -152,8 +154,9 @@ class GenericClientExecutor(Executor):  # type: ignore[misc]
         if task_name not in tasks:
             return make_reply(ReturnCode.TASK_UNKNOWN)
         act, function = tasks[task_name]
-        turn = self._turn(shareable, fl_ctx, abort_signal)
+        turn = None
         try:
+            turn = self._turn(shareable, fl_ctx, abort_signal)
             return act(shareable, turn, fl_ctx)
         except BaseException as error:  # noqa: BLE001 - sys.exit() and KeyboardInterrupt of user code included
             return self._failure(error, function, turn, abort_signal)
@@ -294,13 +297,14 @@ class GenericClientExecutor(Executor):  # type: ignore[misc]
         routed = runner is not None and runner.find_executor(AppConstants.TASK_VALIDATION) is self
         return routed and callable(getattr(module, self.validate_fn, None))
 
-    def _failure(self, error: BaseException, function: str, turn: Turn, abort_signal: Signal) -> Shareable:
+    def _failure(self, error: BaseException, function: str, turn: Turn | None, abort_signal: Signal) -> Shareable:
         if abort_signal.triggered:
             return make_reply(ReturnCode.TASK_ABORTED)
-        cause = cause_of(error, function) | {"site": turn.site, "round": turn.round}
+        cause = cause_of(error, function) | ({"site": turn.site, "round": turn.round} if turn else {})
         self.logger.error(f"{cause['sentence']}\n" + "\n".join(cause["evidence"]))
         with suppress(OSError):
-            (turn.out_dir / "error.json").write_text(json.dumps(cause, indent=1), encoding="utf-8")
+            if turn:
+                (turn.out_dir / "error.json").write_text(json.dumps(cause, indent=1), encoding="utf-8")
         reply = make_reply(ReturnCode.EXECUTION_EXCEPTION)
         reply.set_header("tutti_error", cause)
         return reply
@@ -476,7 +480,7 @@ def cause_of(error: BaseException, function: str) -> dict[str, Any]:
         "sentence": sentence,
         "file": file,
         "line": line,
-        "evidence": [row.replace(f"{SCRIPTS}{os.sep}", "scripts/")[:500] for row in rows[-40:]],
+        "evidence": [printable(row).replace(f"{SCRIPTS}{os.sep}", "scripts/")[:500] for row in rows[-40:]],
     }
 
 
@@ -502,10 +506,19 @@ def place_of(error: BaseException) -> tuple[str | None, int | None]:
 
 def described(error: BaseException) -> str:
     """Type and message of an exception in at most 500 characters, with a hint where the message needs one."""
-    text = f"{type(error).__name__}: {error}".removesuffix(": ")[:500]
+    try:
+        message = printable(str(error))
+    except Exception:  # noqa: BLE001 - the message is user code as well
+        message = "(its message could not be made)"
+    text = f"{type(error).__name__}: {message}".removesuffix(": ")[:500]
     if "Expected more than 1 value per channel" in text:
         text += " (the last batch has one sample: use drop_last=True)"
     return text
+
+
+def printable(text: str) -> str:
+    """The text without lone surrogates, which no file and no message could carry."""
+    return text.encode("utf-8", "replace").decode()
 
 
 def a_value(value: object) -> str:
@@ -524,6 +537,7 @@ def journal(event: dict[str, Any]) -> None:
     line = json.dumps(event, allow_nan=False).encode() + b"\n"
     file = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
     try:
-        os.write(file, line)
+        while line:
+            line = line[os.write(file, line) :]
     finally:
         os.close(file)

@@ -256,7 +256,20 @@ def load_checkpoint(model: torch.nn.Module, path: Path) -> None:
         raise BuildError(
             "checkpoint_failed", f"{path.name} does not fit the model: {fit} of {len(own)} tensors match, " + ", ".join(details)
         )
+    for name in own:
+        bad = not_finite(tensors[name])
+        if bad:
+            raise BuildError(
+                "checkpoint_failed",
+                f"{path.name}: {name} has {bad} of {tensors[name].numel()} values that are not finite (NaN or infinity)",
+            )
     model.load_state_dict(tensors, strict=False)
+
+
+def not_finite(tensor: torch.Tensor) -> int:
+    """How many of the values are NaN or infinite."""
+    wide = tensor.float() if is_half(tensor.dtype) else tensor
+    return tensor.numel() - int(torch.isfinite(wide).sum())
 
 
 def read_checkpoint(path: Path) -> Any:
@@ -362,4 +375,8 @@ def place_of(error: BaseException) -> tuple[str | None, int | None]:
 
 def described(error: BaseException) -> str:
     """Type and message of an exception in at most 500 characters."""
-    return f"{type(error).__name__}: {error}".removesuffix(": ")[:500]
+    try:
+        text = str(error)
+    except Exception:  # noqa: BLE001 - the message is user code as well
+        text = "(its message could not be made)"
+    return f"{type(error).__name__}: {text}".removesuffix(": ")[:500]

@@ -6,6 +6,7 @@ from pathlib import PurePosixPath
 from chalicelib.contracts.account import Principal
 from chalicelib.contracts.files import Deleted, DeleteFiles, Listing, SignedDownload
 from chalicelib.domain import object_keys
+from chalicelib.domain.uploads import check_key
 from chalicelib.ports import AccountStore, JobStore, ObjectStore
 from chalicelib.services.account import bucket_name
 from chalicelib.settings import Settings
@@ -23,6 +24,7 @@ def sign_download(
     user: Principal, key: str, *, accounts: AccountStore, objects: ObjectStore, settings: Settings
 ) -> SignedDownload:
     """A URL that gives one object of the user's bucket; absent: ObjectNotFound."""
+    check_key(key)
     bucket = bucket_name(user, accounts=accounts)
     info = objects.head(bucket, key)
     expires = timedelta(seconds=settings.url_expiry_s)
@@ -32,6 +34,8 @@ def sign_download(
 
 def delete_files(user: Principal, wish: DeleteFiles, *, accounts: AccountStore, objects: ObjectStore, jobs: JobStore) -> Deleted:
     """Delete what is not in use; the inputs of a running job are refused by name."""
+    for key in wish.keys:
+        check_key(key.removesuffix("/"))  # a folder marker may be deleted too
     bucket = bucket_name(user, accounts=accounts)
     refused = {key: why for key in wish.keys if (why := guard(user, key, jobs=jobs))}
     deleted = tuple(key for key in wish.keys if key not in refused)

@@ -62,7 +62,13 @@ def follow(user: Principal, job_id: str, after: int, *, jobs: JobStore) -> LiveV
 
 def _concerned(feed: Sequence[FeedItem], workers: Sequence[WorkerState], *, everyone: bool) -> tuple[WorkerView, ...]:
     named = {_site(item) for item in feed}
-    return tuple(WorkerView.model_validate(worker.model_dump()) for worker in workers if everyone or worker.site in named)
+    return tuple(_worker_view(worker) for worker in workers if everyone or worker.site in named)
+
+
+def _worker_view(worker: WorkerState) -> WorkerView:
+    """Without the lines of evidence: the job's reason shows those that matter, and 1,000 workers may have some."""
+    failed = worker.failed.model_copy(update={"evidence": ()}) if worker.failed else None
+    return WorkerView.model_validate(worker.model_copy(update={"failed": failed}).model_dump())
 
 
 def _site(item: FeedItem) -> str | None:

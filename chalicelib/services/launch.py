@@ -25,13 +25,14 @@ from chalicelib.contracts.report import Report
 from chalicelib.domain import object_keys
 from chalicelib.domain.errors import (
     InvalidRequest,
+    NoCapacity,
     ReportHasErrors,
     WorkspaceBusy,
     WorkspaceNotFound,
 )
 from chalicelib.domain.flare_config import differences, launched_copy
 from chalicelib.domain.flare_facts import Facts, read_facts
-from chalicelib.domain.launch import LaunchRecord, freeze_shards
+from chalicelib.domain.launch import LaunchRecord, freeze_shards, heartbeat_limit
 from chalicelib.domain.snapshot import WorkspaceSnapshot
 from chalicelib.domain.workspaces import minimum_workers
 from chalicelib.job_scripts.sources import sources
@@ -65,18 +66,30 @@ def launch_job(
     snapshot, report = validation.check_now(
         user.user, wish.workspace, bucket=bucket, objects=objects, reports=reports, clock=clock
     )
-    _check_launchable(wish, user, snapshot, report, jobs=jobs)
+    try:
+        _check_launchable(wish, user, snapshot, report, jobs=jobs)
+    except WorkspaceBusy:
+        known = jobs.by_token(user.user, wish.client_token, content)
+        if known is None:
+            raise
+        return known
     job_id = ids.job_id()
     record = LaunchRecord(
         shards=freeze_shards(snapshot.shards),
         checkpoint=_checkpoint(wish, snapshot, bucket, objects=objects),
     )
     files = _launched_files(snapshot, job_id, record)
-    leases = fleet.reserve(job_id, wish.requirements, len(record.shards))
     try:
+        leases = fleet.reserve(job_id, wish.requirements, len(record.shards))
         _store_run(job_id, record, files, snapshot, objects=objects, settings=settings)
         job = _new_job(job_id, wish, user, bucket, read_facts(snapshot.texts), leases, clock=clock, settings=settings)
         stored = jobs.add(job, client_token=wish.client_token, content=content, workers=_rows(record.shards))
+    except (WorkspaceBusy, NoCapacity):
+        fleet.release(job_id)
+        known = jobs.by_token(user.user, wish.client_token, content)
+        if known is None:
+            raise
+        return known  # the same launch, asked for twice at once
     except Exception:
         fleet.release(job_id)
         raise
@@ -173,7 +186,7 @@ def _new_job(  # noqa: PLR0917 - each is one fact of the job
         rounds=facts.rounds,
         gpu_type=wish.requirements.gpu_type,
         price_per_hour=sum((lease.price_per_hour for lease in leases), Decimal(0)),
-        heartbeat_timeout_s=facts.heartbeat_timeout_s,
+        heartbeat_timeout_s=heartbeat_limit(facts.heartbeat_timeout_s, len(leases), settings.heartbeat_s),
         start_deadline=now + timedelta(seconds=settings.start_deadline_s),
         created_at=now,
     )

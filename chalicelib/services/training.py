@@ -1,6 +1,7 @@
 """The steps of the state machine: prepare, start the server, start a worker, train, collect, release, fail."""
 
 import json
+import logging
 from dataclasses import dataclass
 from datetime import timedelta
 
@@ -8,7 +9,7 @@ from chalicelib.contracts.account import WorkerPrincipal
 from chalicelib.contracts.job import SERVER, Cause, Job, ReasonCode, Shard
 from chalicelib.contracts.worker import Role
 from chalicelib.domain import lifecycle, object_keys
-from chalicelib.domain.errors import JobCannotGoOn, ObjectNotFound, StillStopping
+from chalicelib.domain.errors import FLError, JobCannotGoOn, ObjectNotFound, StillStopping
 from chalicelib.domain.launch import LaunchRecord
 from chalicelib.domain.lifecycle import Step
 from chalicelib.domain.threads import worker_threads
@@ -28,6 +29,8 @@ from chalicelib.services.commit import decide
 from chalicelib.services.launch import read_record
 from chalicelib.services.results import write_metrics
 from chalicelib.settings import Settings
+
+logger = logging.getLogger("tutti")
 
 HEARTBEAT_SLACK = timedelta(minutes=1)
 """How much longer the state machine waits for a heartbeat than the platform itself does: it is only the backstop."""
@@ -147,18 +150,23 @@ def _start(job: Job, site: str, role: Role, steps: Steps) -> None:
         seen = step.worker.last_seen or now
         return step.then(worker=step.worker.model_copy(update={"handle": handle, "last_seen": seen}))
 
-    steps.decide(job.id, site, started)
+    after = steps.decide(job.id, site, started).job
+    if after.ending is not None or after.state.ended:  # decided while the worker was being started
+        steps.compute.stop(handle)
 
 
 def collect(job_id: str, steps: Steps) -> None:
     """The model is there: copy it to where users look first, and write metrics.json. No model ends the job FAILED."""
     job = _going_on(steps.jobs.get(job_id))
     try:
-        steps.objects.head(job.bucket, object_keys.job_model(job.workspace, job.id))
+        size = steps.objects.head(job.bucket, object_keys.job_model(job.workspace, job.id)).size
     except ObjectNotFound:
-        sentence = "The server reported the end of training, but no model is in model_out/."
+        size = None
+    if size is None or size == 0 or size != job.model_size:
+        found = "no model" if size is None else f"one of {size} bytes in place of {job.model_size}"
+        sentence = f"The server reported the end of training, but {found} is in model_out/."
         steps.end(job_id, Cause(code=ReasonCode.MODEL_INVALID, sentence=sentence, site=SERVER))
-        raise JobCannotGoOn(sentence) from None
+        raise JobCannotGoOn(sentence)
     newest = object_keys.newest_model(job.workspace)
     steps.objects.copy(job.bucket, object_keys.job_model(job.workspace, job.id), to_key=newest)
 
@@ -191,7 +199,7 @@ def release(job_id: str, steps: Steps) -> str:
     """Stop every worker, give back what was held, and close the job; the state it ended in. StillStopping: ask again."""
     job = steps.jobs.get(job_id)
     workers = steps.jobs.workers(job_id, job.attempt)
-    handles = [worker.handle for worker in workers if worker.handle]
+    handles = sorted({worker.handle for worker in workers if worker.handle} | set(steps.compute.handles(job_id)))
     leaving = [handle for handle in handles if not steps.compute.gone(handle)]
     for handle in leaving:
         steps.compute.stop(handle)
@@ -200,7 +208,10 @@ def release(job_id: str, steps: Steps) -> str:
     steps.objects.delete_prefix(steps.settings.platform_bucket, object_keys.kits(job_id))
     steps.accounts.revoke_workers(job_id)
     steps.fleet.release(job_id)
-    write_metrics(job, jobs=steps.jobs, objects=steps.objects)
+    try:
+        write_metrics(job, jobs=steps.jobs, objects=steps.objects)
+    except FLError as error:  # the job has ended all the same; its numbers are in the feed
+        logger.warning("metrics.json was not written", extra={"job_id": job_id, "why": error.message})
 
     def close(step: Step) -> Step:
         closed, changes = lifecycle.close(step.job, steps.clock.now())

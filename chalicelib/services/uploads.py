@@ -4,6 +4,7 @@ from datetime import timedelta
 
 from chalicelib.contracts.account import Principal
 from chalicelib.contracts.files import ObjectInfo, Part, PartNumbers, Parts, PartUrl, PartUrls, Upload, UploadStart
+from chalicelib.domain.errors import ObjectNotFound, UploadNotFound
 from chalicelib.domain.uploads import check_complete, check_key, part_count, part_size, size_of_part
 from chalicelib.ports import AccountStore, Clock, Ids, ObjectStore, UploadRecord
 from chalicelib.services.account import bucket_name
@@ -52,12 +53,25 @@ def list_parts(user: Principal, upload_id: str, *, accounts: AccountStore, objec
 
 
 def complete_upload(user: Principal, upload_id: str, *, accounts: AccountStore, objects: ObjectStore) -> ObjectInfo:
-    """Make the object once every part is there with its size; UploadIncomplete names the first that is not."""
+    """Make the object once every part is there with its size; UploadIncomplete names the first that is not.
+
+    Again, when the answer was lost: the object that was made."""
     record = accounts.upload(user.user, upload_id)
-    parts = _stored(record, objects=objects)
+    try:
+        parts = _stored(record, objects=objects)
+    except UploadNotFound:
+        return _made_before(record, objects=objects)
     check_complete(record.size, parts)
-    info = objects.complete_upload(record.bucket, record.key, record.store_id, parts)
-    accounts.remove_upload(user.user, upload_id)
+    return objects.complete_upload(record.bucket, record.key, record.store_id, parts)
+
+
+def _made_before(record: UploadRecord, *, objects: ObjectStore) -> ObjectInfo:
+    try:
+        info = objects.head(record.bucket, record.key)
+    except ObjectNotFound:
+        raise UploadNotFound(f"the upload of {record.key} was dropped") from None
+    if info.size != record.size:
+        raise UploadNotFound(f"the upload of {record.key} was dropped, and another file has its name")
     return info
 
 

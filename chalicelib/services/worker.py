@@ -31,12 +31,13 @@ LARGEST_PUT = 5 * 10**9
 """S3 takes at most 5 GB in one PUT; above it a multipart upload is signed."""
 
 
-def redeem_code(wish: TokenRequest, *, accounts: AccountStore, ids: Ids) -> TokenAnswer:
+def redeem_code(wish: TokenRequest, *, accounts: AccountStore, jobs: JobStore, ids: Ids) -> TokenAnswer:
     """The token of the worker this code was made for; an unknown, revoked or otherwise used code: NotSignedIn."""
     token = ids.secret()
     worker = accounts.redeem_code(hashed(wish.code), nonce=wish.nonce, token_hash=hashed(token))
     if worker is None:
         raise NotSignedIn("this worker code is unknown, revoked or used", hint="Exit; the job has ended or was restarted.")
+    current_job(worker, jobs=jobs)
     return TokenAnswer(token=token)
 
 
@@ -49,8 +50,10 @@ def worker_of_token(token: str, *, accounts: AccountStore) -> WorkerPrincipal:
 
 
 def current_job(worker: WorkerPrincipal, *, jobs: JobStore) -> Job:
-    """The worker's job; Superseded for a worker of an earlier attempt."""
+    """The worker's job, while it has not ended; Superseded for a worker of an earlier attempt."""
     job = jobs.get(worker.job_id)
+    if job.state.ended:
+        raise NotSignedIn(f"{job.id} has ended", hint="Exit.")
     if worker.attempt < job.attempt:
         raise Superseded(f"attempt {worker.attempt} of {job.id} was replaced by attempt {job.attempt}")
     return job

@@ -2,12 +2,13 @@
 
 import hashlib
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from chalicelib.contracts.account import Principal
 from chalicelib.contracts.files import ObjectInfo
 from chalicelib.contracts.wizard import WizardForm
 from chalicelib.contracts.workspace import (
+    INPUT_FOLDERS,
     Built,
     FileEdit,
     FileText,
@@ -27,6 +28,7 @@ from chalicelib.domain.errors import (
 )
 from chalicelib.domain.json_text import read_json
 from chalicelib.domain.naming import clean_name, free_name
+from chalicelib.domain.uploads import check_key
 from chalicelib.domain.workspaces import cards, render
 from chalicelib.job_scripts.sources import sources
 from chalicelib.ports import AccountStore, JobStore, ObjectStore, ReportStore
@@ -49,7 +51,10 @@ def create_workspace(
         suggestion = free_name(name, _Taken(bucket, objects))
         hint = f"Open the workspace, or use the name {suggestion}."
         raise NameTaken(f"a workspace {name!r} exists already", hint=hint, fields={"suggestion": suggestion})
-    return _write(user, bucket, name, texts, objects=objects, settings=settings)
+    try:
+        return _write(user, bucket, name, texts, dict.fromkeys(texts), objects=objects, settings=settings)
+    except PreconditionFailed:
+        raise NameTaken(f"a workspace {name!r} was made at the same moment", fields={"suggestion": f"{name}-2"}) from None
 
 
 def cleaned(form: WizardForm) -> str:
@@ -95,14 +100,28 @@ def rebuild_workspace(
         raise PreconditionFailed(f"the generated files of {name!r} changed since you loaded them")
     kept = {file.path for file in before.files if file.edited and not overwrite}
     texts = {path: text for path, text in render(form, sources()).items() if path not in kept}
-    return _write(user, bucket, name, texts, objects=objects, settings=settings)
+    seen = {file.path: file.etag or None for file in before.files}
+    return _write(user, bucket, name, texts, seen, objects=objects, settings=settings)
 
 
-def _write(user: Principal, bucket: str, name: str, texts: dict[str, str], *, objects: ObjectStore, settings: Settings) -> Built:
+def _write(
+    user: Principal,
+    bucket: str,
+    name: str,
+    texts: dict[str, str],
+    seen: Mapping[str, str | None],
+    *,
+    objects: ObjectStore,
+    settings: Settings,
+) -> Built:
+    """Write each file over the state it was seen in (None: absent); another state: PreconditionFailed."""
     prefix = object_keys.workspace(name)
     record = _record(user, name, objects=objects, settings=settings)
     for path, text in texts.items():
-        info = objects.put(bucket, prefix + path, text.encode(), content_type=_content_type(path))
+        etag = seen.get(path)
+        info = objects.put(
+            bucket, prefix + path, text.encode(), content_type=_content_type(path), if_match=etag, if_absent=etag is None
+        )
         record[path] = info.etag
     key = object_keys.generated_record(user.user, name)
     objects.put(settings.platform_bucket, key, json.dumps(record).encode(), content_type="application/json")
@@ -120,6 +139,7 @@ def _record(user: Principal, name: str, *, objects: ObjectStore, settings: Setti
 
 def show_built(user: Principal, name: str, *, accounts: AccountStore, objects: ObjectStore, settings: Settings) -> Built:
     """The generated files as they are now, each with whether it was edited by hand; not made by the wizard: NotFound."""
+    check_name(name)
     bucket = bucket_name(user, accounts=accounts)
     record = _record(user, name, objects=objects, settings=settings)
     if not record:
@@ -129,7 +149,7 @@ def show_built(user: Principal, name: str, *, accounts: AccountStore, objects: O
 
 def _built(name: str, record: dict[str, str], bucket: str, *, objects: ObjectStore) -> Built:
     prefix = object_keys.workspace(name)
-    there = {item.key.removeprefix(prefix): item.etag for item in every_object(bucket, prefix, objects=objects)}
+    there = {item.key.removeprefix(prefix): item.etag for item in inputs(bucket, prefix, objects=objects)}
     files = tuple(
         GeneratedFile(path=path, etag=there.get(path, ""), edited=there.get(path) != etag)
         for path, etag in sorted(record.items())
@@ -149,6 +169,31 @@ def every_object(bucket: str, prefix: str, *, objects: ObjectStore) -> Iterator[
             return
 
 
+def inputs(bucket: str, prefix: str, *, objects: ObjectStore) -> Iterator[ObjectInfo]:
+    """All objects of a workspace's five input folders; logs and models are not read through."""
+    for folder in INPUT_FOLDERS:
+        yield from every_object(bucket, f"{prefix}{folder}/", objects=objects)
+
+
+def check_name(name: str) -> None:
+    """A workspace's name as it may stand in a route: one segment that any S3 tool could have made."""
+    if "/" in name or len(name) > 255:
+        raise WorkspaceNotFound(f"there is no workspace {name[:80]!r}")
+    try:
+        check_key(name)
+    except InvalidRequest:
+        raise WorkspaceNotFound(f"there is no workspace {name[:80]!r}") from None
+
+
+def require_workspace(user: Principal, name: str, *, accounts: AccountStore, objects: ObjectStore) -> str:
+    """The bucket, when the folder holds anything; else WorkspaceNotFound."""
+    check_name(name)
+    bucket = bucket_name(user, accounts=accounts)
+    if not _taken(bucket, name, objects=objects):
+        raise WorkspaceNotFound(f"there is no workspace {name!r} in your bucket")
+    return bucket
+
+
 def list_workspaces(user: Principal, *, cursor: str | None, accounts: AccountStore, objects: ObjectStore) -> Workspaces:
     """One page of the folders under ``jobs/``, whoever made them."""
     bucket = bucket_name(user, accounts=accounts)
@@ -158,7 +203,7 @@ def list_workspaces(user: Principal, *, cursor: str | None, accounts: AccountSto
 
 
 def _summary(bucket: str, prefix: str, *, objects: ObjectStore) -> WorkspaceSummary:
-    found = tuple(every_object(bucket, prefix, objects=objects))
+    found = tuple(inputs(bucket, prefix, objects=objects))
     shown = cards(found, prefix)
     shards = next(card.count for card in shown if card.folder == "shards")
     missing = tuple(card.folder for card in shown if card.required and card.count == 0)
@@ -177,11 +222,9 @@ def show_workspace(
     jobs: JobStore,
 ) -> Workspace:
     """The five cards from one live listing, and the newest report. An empty folder: WorkspaceNotFound."""
-    bucket = bucket_name(user, accounts=accounts)
+    bucket = require_workspace(user, name, accounts=accounts, objects=objects)
     prefix = object_keys.workspace(name)
-    found = tuple(every_object(bucket, prefix, objects=objects))
-    if not found:
-        raise WorkspaceNotFound(f"there is no workspace {name!r} in your bucket")
+    found = tuple(inputs(bucket, prefix, objects=objects))
     report, taken = reports.newest(user.user, name)
     active = jobs.active_in(user.user, name)
     return Workspace(
@@ -196,6 +239,8 @@ def show_workspace(
 
 def read_file(user: Principal, name: str, path: str, *, accounts: AccountStore, objects: ObjectStore) -> FileText:
     """A text file of a workspace, up to 1 MB, with the ETag to save it against."""
+    check_name(name)
+    check_key(path)
     bucket = bucket_name(user, accounts=accounts)
     key = object_keys.workspace(name) + path
     info = objects.head(bucket, key)
@@ -210,7 +255,9 @@ def read_file(user: Principal, name: str, path: str, *, accounts: AccountStore, 
 
 def save_file(user: Principal, name: str, edit: FileEdit, *, accounts: AccountStore, objects: ObjectStore) -> FileText:
     """Save an edited config or requirements file; another ETag than the stored one: PreconditionFailed, and nothing is lost."""
-    if not edit.path.startswith(EDITABLE) or ".." in edit.path:
+    check_name(name)
+    check_key(edit.path)
+    if not edit.path.startswith(EDITABLE):
         raise InvalidRequest(f"{edit.path} cannot be edited here", fields={"path": "a file of configs/ or requirements/"})
     if edit.path.endswith(".json"):
         read_json(edit.text, path=edit.path)

@@ -194,6 +194,8 @@ def jobs(args: argparse.Namespace, terminal: Terminal) -> ExitCode:
     else:
         rows = (f"{j.id}  {j.state:<9}  {j.rounds_done}/{j.rounds}  {j.created_at:%Y-%m-%d %H:%M}  {j.workspace}" for j in found)
         terminal.say(*rows)
+        if not found:
+            terminal.warn("You have no jobs yet; 'tutti run FOLDER' launches one.")
     return ExitCode.FINISHED
 
 

@@ -11,6 +11,8 @@ from chalicelib.domain.errors import Conflict, KeyNotFound, UploadNotFound
 from chalicelib.ports import UploadRecord
 from local_stack.records.file import Records
 
+_UPLOADS_KEPT = timedelta(days=8)
+"""A day longer than the bucket keeps half an upload."""
 _USE_NOTED_EVERY = timedelta(minutes=1)
 
 
@@ -83,8 +85,10 @@ class AccountRecords:
             INSERT OR REPLACE INTO uploads (owner, id, bucket, key, size, part_size, store_id, started_at)
             VALUES (:owner, :id, :bucket, :key, :size, :part_size, :store_id, :started_at)
         """
+        forgotten = (record.started_at - _UPLOADS_KEPT).isoformat()
         with self._records.writing() as connection:
             connection.execute(query, values)
+            connection.execute("DELETE FROM uploads WHERE started_at < ?", (forgotten,))
 
     def upload(self, owner: str, upload_id: str) -> UploadRecord:
         """The upload. Absent or someone else's: UploadNotFound."""

@@ -23,6 +23,7 @@ Invoke = Callable[[str, JsonValue], JsonValue]
 
 _LONGEST_SLEEP = 60.0
 _GRACE = 10.0
+_HEARD_AGAIN_WITHIN = 120.0
 _AFTER_AN_ERROR = 1.0
 
 logger = logging.getLogger(__name__)
@@ -59,6 +60,7 @@ class Engine:
         self._records = Records(self._path)
         with self._records.transaction():
             again = self._records.relaunch()
+            self._records.hear_again_until(self._clock() + _HEARD_AGAIN_WITHIN)
         walker = Walker(self._records, self._limits, self._clock, random.random)
         interpreter = Interpreter(self._records, walker, self._clock, self._limits.events)
         self._operations = Operations(interpreter, self._limits, self._clock, self._due.set)

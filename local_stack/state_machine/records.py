@@ -265,6 +265,10 @@ class Records:
         query = "UPDATE steps SET status='again', wake=0, token=NULL, heartbeat=NULL, expires=NULL"
         return self._db.execute(query + " WHERE status IN ('calling', 'launching')").rowcount
 
+    def hear_again_until(self, moment: float) -> None:
+        """Give every waiting task at least until then to be heard: nobody could report while nobody listened."""
+        self._db.execute("UPDATE steps SET heartbeat=MAX(heartbeat, ?) WHERE heartbeat IS NOT NULL", (moment,))
+
     # --- history
 
     def add_event(self, execution: int, at: float, kind: str, previous: int, details: Mapping[str, JsonValue]) -> int:

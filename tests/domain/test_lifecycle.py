@@ -165,6 +165,12 @@ def test_a_silent_worker_is_lost_after_the_heartbeat_timeout() -> None:
     assert step.job.ending.code is ReasonCode.WORKER_SILENT
 
 
+def test_nobody_is_silent_for_the_time_in_which_nobody_listened() -> None:
+    quiet = worker(last_seen=START)
+    step = lifecycle.silent(Step(running_job(heartbeat_timeout_s=600), quiet), later(601), listening_since=later(590))
+    assert step.changes == ()
+
+
 def test_a_silent_worker_is_warned_about_once() -> None:
     quiet = worker(last_seen=START)
     first = lifecycle.silent(Step(running_job(), quiet), later(300))
@@ -189,7 +195,7 @@ def test_a_job_before_its_start_deadline_is_left_alone() -> None:
 
 
 def test_the_servers_goodbye_names_the_model() -> None:
-    step = take(running_job(), server(), FinishedEvent(model_size=12))
+    step = take(running_job(rounds_done=5), server(), FinishedEvent(model_size=12))
     assert (step.job.model_size, step.job.finishing_at is not None) == (12, True)
 
 

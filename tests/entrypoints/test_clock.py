@@ -38,6 +38,38 @@ def test_a_job_whose_workflow_ended_without_closing_it_is_closed(world: World) -
     assert world.show(job_id)["reason"]["code"] == "platform_error"
 
 
+def test_a_running_job_whose_workflow_is_gone_is_closed(world: World) -> None:
+    job_id, _ = world.running()
+    world.workflow.statuses.clear()
+    world.compute.everybody_leaves()
+    world.tick()
+    assert world.show(job_id)["state"] == "FAILED"
+
+
+def test_what_is_wrong_with_one_job_keeps_nobody_from_the_others(world: World) -> None:
+    broken, _ = world.running()
+    other = world.launched(name="other", shards=1, user="bob")
+    world.objects.refuse_puts_to("tutti-platform")
+    world.workflow.statuses[broken] = "FAILED"
+    world.workflow.statuses.pop(other)
+    world.workflow.started.clear()
+    world.compute.everybody_leaves()
+    world.tick(6)
+    assert world.workflow.started == [other]
+
+
+def test_a_job_that_trained_to_its_end_is_finished_though_its_workflow_stumbled(world: World) -> None:
+    job_id, tokens = world.running()
+    job = world.app.jobs.get(job_id)
+    world.objects.put(job.bucket, f"jobs/digits/model_out/{job_id}/GLOBAL_MODEL.pt", b"model")
+    rounds = [{"type": "round_done", "round": n, "sites": {}} for n in range(5)]
+    world.tell(tokens["server"], *rounds, {"type": "finished", "model_size": 5}, seq=2)
+    world.workflow.statuses[job_id] = "FAILED"
+    world.compute.everybody_leaves()
+    world.tick()
+    assert world.show(job_id)["state"] == "FINISHED"
+
+
 def test_an_end_decided_before_a_crash_is_told_to_the_workflow_again(world: World) -> None:
     job_id, _ = world.running()
     world.call("POST", f"/jobs/{job_id}/cancel")

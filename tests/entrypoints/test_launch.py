@@ -6,7 +6,8 @@ import pytest
 
 from chalicelib.contracts.job import JobState
 from chalicelib.domain import object_keys
-from tests.world import World
+from chalicelib.domain.launch import heartbeat_limit
+from tests.world import Answer, World
 
 
 def test_a_clean_workspace_is_launched_with_one_worker_per_shard(world: World) -> None:
@@ -31,6 +32,20 @@ def test_the_same_client_token_for_another_workspace_is_a_conflict(world: World)
     world.launch("one")
     answer = world.launch("two")
     assert (answer.status, answer.body["error"]["code"]) == (409, "client_token_reused")
+
+
+def test_the_same_launch_asked_twice_at_once_gives_one_job(world: World) -> None:
+    world.workspace(shards=1)
+    answers: list[Answer] = []
+    world.objects.before_put = lambda _: answers.append(world.launch())
+    answers.append(world.launch())
+    assert (len({answer.body["id"] for answer in answers}), len(answers)) == (1, 2)
+    assert world.call("GET", "/offers").body["offers"][0]["free"] == 3
+
+
+@pytest.mark.parametrize(("asked", "kept"), [(3, 30), (600, 600), (10**31, 10_000_000)])
+def test_a_heartbeat_timeout_is_kept_within_what_workers_and_machine_can_do(asked: int, kept: int) -> None:
+    assert heartbeat_limit(asked, workers=3, heartbeat_s=5) == kept
 
 
 def test_a_second_job_of_a_busy_workspace_is_a_conflict(world: World) -> None:

@@ -4,11 +4,14 @@ import json
 
 import pytest
 
+from chalicelib.contracts.account import WorkerPrincipal
 from chalicelib.contracts.job import ReasonCode
+from chalicelib.contracts.worker import Role
 from chalicelib.domain import object_keys
 from chalicelib.domain.errors import JobCannotGoOn, StillStopping
-from chalicelib.ports import WorkerExit
+from chalicelib.ports import WorkerExit, WorkerSpec
 from chalicelib.services import progress, training
+from chalicelib.services.account import hashed
 from tests.world import World
 
 ROUND = {
@@ -23,6 +26,11 @@ ROUND = {
 }
 
 
+ROUNDS = [{**ROUND, "round": number} for number in range(5)]
+"""Every round of a workspace with the wizard's defaults."""
+END = {"type": "finished", "model_size": 5, "rounds": 5}
+
+
 def exits(world: World, job_id: str, site: str, status: int | None) -> None:
     app = world.app
     exit_ = WorkerExit(job_id=job_id, attempt=1, site=site, status=status)
@@ -33,7 +41,7 @@ def finish(world: World, job_id: str, token: str) -> None:
     """The server's last events, the model in place, and the machine's last steps."""
     job = world.app.jobs.get(job_id)
     world.objects.put(job.bucket, object_keys.job_model(job.workspace, job_id), b"model")
-    world.tell(token, ROUND, {"type": "finished", "model_size": 5, "rounds": 1}, seq=2)
+    world.tell(token, *ROUNDS, END, seq=2)
     training.collect(job_id, world.steps)
     world.compute.everybody_leaves()
     training.release(job_id, world.steps)
@@ -51,7 +59,7 @@ def test_the_servers_joining_answers_the_waiting_task(world: World) -> None:
 
 def test_the_end_of_training_answers_the_waiting_task(world: World) -> None:
     _, tokens = world.running()
-    world.tell(tokens["server"], {"type": "finished", "model_size": 5}, seq=2)
+    world.tell(tokens["server"], *ROUNDS, END, seq=2)
     assert world.workflow.succeeded == ["server-task", "train-task"]
 
 
@@ -78,12 +86,71 @@ def test_a_round_shows_who_was_refused_and_why(world: World) -> None:
 
 def test_a_model_that_is_not_there_fails_the_job(world: World) -> None:
     job_id, tokens = world.running()
-    world.tell(tokens["server"], {"type": "finished", "model_size": 5}, seq=2)
+    world.tell(tokens["server"], *ROUNDS, END, seq=2)
     with pytest.raises(JobCannotGoOn):
         training.collect(job_id, world.steps)
     world.compute.everybody_leaves()
     training.release(job_id, world.steps)
     assert world.show(job_id)["reason"]["code"] == ReasonCode.MODEL_INVALID
+
+
+def test_an_empty_model_fails_the_job(world: World) -> None:
+    job_id, tokens = world.running()
+    world.objects.put(world.bucket(), object_keys.job_model("digits", job_id), b"")
+    world.tell(tokens["server"], *ROUNDS, END, seq=2)
+    with pytest.raises(JobCannotGoOn):
+        training.collect(job_id, world.steps)
+    assert world.show(job_id)["ending"]["code"] == ReasonCode.MODEL_INVALID
+
+
+def test_a_server_that_finishes_before_its_last_round_is_not_believed(world: World) -> None:
+    job_id, tokens = world.running()
+    world.tell(tokens["server"], ROUND, END, seq=2)
+    assert world.show(job_id)["ending"]["code"] == ReasonCode.MODEL_INVALID
+
+
+def test_a_worker_whose_start_was_never_written_down_is_stopped_too(world: World) -> None:
+    job_id = world.launched()
+    job = world.app.jobs.get(job_id)
+    spec = WorkerSpec(job_id=job.id, attempt=1, site="site-1", role=Role.CLIENT, code="c", gpu_type="cpu", threads=1)
+    handle = world.compute.start(spec)
+    world.call("POST", f"/jobs/{job_id}/cancel")
+    with pytest.raises(StillStopping):
+        training.release(job_id, world.steps)
+    assert world.compute.stopped == [handle]
+
+
+def test_a_worker_code_is_worth_nothing_once_the_job_has_ended(world: World) -> None:
+    job_id, tokens = world.running()
+    finish(world, job_id, tokens["server"])
+    world.app.accounts.add_worker_code(hashed("late"), WorkerPrincipal(job_id=job_id, attempt=1, site="site-1", role="client"))
+    answer = world.call("POST", "/worker/token", {"code": "late", "nonce": "n" * 16}, user=None)
+    assert answer.status == 401
+
+
+def test_metrics_that_cannot_be_written_do_not_keep_a_job_from_ending(world: World) -> None:
+    job_id, _ = world.running()
+    world.call("POST", f"/jobs/{job_id}/cancel")
+    world.compute.everybody_leaves()
+    world.objects.refuse_puts_to(world.bucket())
+    training.release(job_id, world.steps)
+    assert world.show(job_id)["state"] == "CANCELLED"
+
+
+def test_an_update_refused_in_a_good_round_is_not_blamed_for_a_later_loss(world: World) -> None:
+    job_id, tokens = world.running()
+    world.tell(tokens["server"], ROUND, seq=2)
+    exits(world, job_id, "site-1", -9)
+    exits(world, job_id, "site-2", -9)
+    assert world.show(job_id)["ending"]["code"] == "process_killed"
+
+
+def test_the_job_page_of_a_thousand_failures_carries_no_tracebacks(world: World) -> None:
+    job_id, tokens = world.running()
+    cause = {"code": "training_raised", "sentence": "no", "evidence": ["line"] * 40}
+    world.tell(tokens["site-1"], {"type": "failed", "cause": cause}, seq=2)
+    workers = world.call("GET", f"/jobs/{job_id}/live?after=0").body["workers"]
+    assert [row["failed"]["evidence"] for row in workers if row["failed"]] == [[]]
 
 
 def test_release_waits_until_every_worker_is_gone(world: World) -> None:

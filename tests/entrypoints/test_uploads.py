@@ -23,6 +23,13 @@ def test_a_small_file_is_one_part(world: World) -> None:
     assert world.call("POST", f"/uploads/{upload['id']}/complete").body["size"] == 3
 
 
+def test_completing_twice_gives_the_object_that_was_made(world: World) -> None:
+    upload = start(world, 3)
+    send(world, upload, 1, b"abc")
+    first = world.call("POST", f"/uploads/{upload['id']}/complete").body
+    assert world.call("POST", f"/uploads/{upload['id']}/complete").body == first
+
+
 def test_an_empty_file_is_one_empty_part(world: World) -> None:
     upload = start(world, 0)
     send(world, upload, 1, b"")
@@ -63,3 +70,16 @@ def test_more_than_a_hundred_parts_are_not_signed_at_once(world: World) -> None:
 def test_a_key_no_tool_could_name_is_refused(world: World, key: str) -> None:
     world.bucket()
     assert world.call("POST", "/uploads", {"key": key, "size": 1}).status == 422
+
+
+@pytest.mark.parametrize("key", ["../x", "./x", "a//b", "a\x00b"])
+def test_a_key_that_cannot_be_is_not_signed_nor_deleted(world: World, key: str) -> None:
+    world.bucket()
+    assert world.call("POST", "/files/download", {"key": key}).status == 422
+    assert world.call("POST", "/files/delete", {"keys": [key]}).status == 422
+
+
+def test_a_content_type_cannot_carry_a_second_header(world: World) -> None:
+    world.bucket()
+    body = {"key": "a.txt", "size": 1, "content_type": "text/plain\r\nX: y"}
+    assert world.call("POST", "/uploads", body).status == 422

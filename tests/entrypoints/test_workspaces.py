@@ -164,3 +164,22 @@ def test_a_workspace_that_the_wizard_did_not_make_is_not_built_again(world: Worl
 def test_the_wizards_form_is_exported(world: World) -> None:
     schema = world.call("GET", "/schema/wizard.json", user=None).body
     assert "rounds" in json.dumps(schema)
+
+
+@pytest.mark.parametrize("name", ["..", "%00", "x" * 300, "a%2Fb"])
+@pytest.mark.parametrize("path", ["", "/report", "/built", "/file?path=configs/meta.json"])
+def test_a_name_that_no_folder_can_have_is_not_found(world: World, name: str, path: str) -> None:
+    world.bucket()
+    assert world.call("GET", f"/workspaces/{name}{path}").status == 404
+
+
+def test_checking_a_workspace_that_is_not_there_is_not_found(world: World) -> None:
+    world.bucket()
+    assert world.call("POST", "/workspaces/nothing/check").status == 404
+
+
+def test_a_hand_edit_made_while_building_again_is_not_overwritten(world: World) -> None:
+    etag = str(make(world)["etag"])
+    world.objects.before_put = lambda _: edit_meta(world)
+    answer = world.call("PUT", "/workspaces/digits", {"name": {"name": "digits"}}, headers={"If-Match": etag})
+    assert answer.status == 412

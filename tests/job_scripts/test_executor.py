@@ -319,3 +319,22 @@ def test_a_loop_that_logs_every_batch_does_not_flood_the_journal(tmp_path: Path,
 def test_the_logger_is_callable_and_has_the_usual_methods(tmp_path: Path, method: str) -> None:
     body = f"logger{method}('at %d', 3) or {{'weights': {{'w': torch.ones(3)}}, 'samples': 1}}"
     assert Site(tmp_path, returning(body)).train(W).get_return_code() == ReturnCode.OK
+
+
+@pytest.mark.parametrize("record", ["{'epoch': 1, 'of': math.inf}", "{'step': math.nan, 'of': 3}"])
+def test_progress_that_is_no_number_is_left_out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, record: str) -> None:
+    monkeypatch.setenv("TUTTI_JOURNAL", str(tmp_path / "journal"))
+    reply = Site(tmp_path, returning(f"logger({record}) or {{'weights': {{'w': torch.ones(3)}}, 'samples': 1}}")).train(W)
+    assert (reply.get_return_code(), "progress" in (tmp_path / "journal").read_text()) == (ReturnCode.OK, False)
+
+
+def test_an_exception_whose_message_raises_is_still_told(tmp_path: Path) -> None:
+    code = "class Odd(Exception):\n    def __str__(self): raise KeyError('x')\n"
+    code += "def fl_train_model(payload, out_dir, logger=None):\n    raise Odd\n"
+    assert error(tmp_path, code)["sentence"].startswith("fl_train_model raised Odd")
+
+
+def test_a_folder_that_cannot_be_made_is_an_answer(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "file").touch()
+    monkeypatch.setenv("TUTTI_OUT_DIR", str(tmp_path / "file/out"))
+    assert "NotADirectoryError" in error(tmp_path, returning("{}"))["sentence"]

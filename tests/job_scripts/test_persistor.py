@@ -135,6 +135,14 @@ def test_a_checkpoint_of_another_shape_names_both(tmp_path: Path) -> None:
     assert "weight is (3, 2), the model's is (2, 2)" in server.panic()["sentence"]
 
 
+@pytest.mark.parametrize("bad", [float("nan"), float("inf")])
+def test_a_checkpoint_that_is_not_finite_is_refused_by_its_tensor(tmp_path: Path, bad: float) -> None:
+    path = checkpoint(tmp_path, {"weight": torch.zeros(2, 2), "bias": torch.tensor([0.0, bad])})
+    server = Server(tmp_path, nn.Linear(2, 2), source_ckpt_file_full_name=path)
+    server.load()
+    assert (server.panic()["code"], "bias has 1 of 2" in server.panic()["sentence"]) == ("checkpoint_failed", True)
+
+
 def test_a_pickled_model_is_refused_with_the_way_to_save_it(tmp_path: Path) -> None:
     path = checkpoint(tmp_path, nn.Linear(2, 2))
     server = Server(tmp_path, nn.Linear(2, 2), source_ckpt_file_full_name=path)

@@ -1,12 +1,14 @@
 """What SeaweedFS tells, as the event that S3 would have sent."""
 
 import json
+import time
 from base64 import b64encode
 from queue import Empty, SimpleQueue
 from typing import Any
 
 import pytest
 
+from chalicelib.domain.errors import StoreUnavailable
 from local_stack.upload_events import Event, UploadEvents, change_of, event_of, sweep
 from tests.fakes import MemoryObjectStore
 from tests.local_stack.wsgi_caller import call
@@ -189,3 +191,41 @@ def test_a_bucket_that_is_gone_does_not_stop_the_sweep() -> None:
     store.create_bucket("tu-a", origins=[])
     store.put("tu-a", "jobs/a/model/m.pt", b"1")
     assert sweep(store, ["gone", "tu-a"], raised.append) == 1
+
+
+def created(key: str) -> Event:
+    return event(seen(key, after=entry()))
+
+
+def handled(*events: Event, failures: int = 0) -> list[str]:
+    """The keys a handler sees of events that all wait when it begins, failing so many times first."""
+    seen_keys: list[str] = []
+    left = [StoreUnavailable("down")] * failures
+
+    def handle(one: Event) -> None:
+        if left:
+            raise left.pop()
+        seen_keys.append(one["detail"]["object"]["key"])
+
+    uploads = UploadEvents(handle)
+    for one in events:
+        uploads.raise_event(one)
+    uploads.start()
+    until = time.monotonic() + 20
+    while not seen_keys and time.monotonic() < until:
+        time.sleep(0.02)
+    uploads.stop()
+    return seen_keys
+
+
+def test_events_of_one_workspace_that_wait_are_handled_as_one() -> None:
+    assert handled(*(created(f"jobs/w/shards/{n}.zip") for n in range(50))) == ["jobs/w/shards/49.zip"]
+
+
+def test_an_input_is_not_swallowed_by_an_output_of_its_workspace() -> None:
+    keys = handled(created("jobs/w/shards/a.zip"), created("jobs/w/files_out/job-1/a.txt"))
+    assert "jobs/w/shards/a.zip" in keys
+
+
+def test_an_event_whose_check_meets_a_store_that_is_down_is_tried_again() -> None:
+    assert handled(created("jobs/w/shards/a.zip"), failures=2) == ["jobs/w/shards/a.zip"]

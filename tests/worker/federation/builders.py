@@ -56,7 +56,7 @@ class Server:
         self.journal = folder / "journal"
         self.guard = UpdateGuard(minimum)
         self.average = OrderedAverage(**{"expected_data_kind": DataKind.WEIGHTS, **average})
-        self.engine.listeners = [self.guard]
+        self.engine.listeners = [self.average, self.guard]
         self.fl_ctx: FLContext = context(self.engine, "server")
         self.hold(model)
         self.tell(AppEventType.INITIAL_MODEL_LOADED)
@@ -83,7 +83,11 @@ class Server:
         self.fl_ctx.set_prop(FLContextKey.TASK_NAME, "train", private=True, sticky=False)
         self.fl_ctx.set_prop(FLContextKey.TASK_RESULT, answer, private=True, sticky=False)
         self.guard.handle_event(EventType.BEFORE_PROCESS_SUBMISSION, self.fl_ctx)
-        return answer.get_return_code(ReturnCode.OK) == ReturnCode.OK and self.average.accept(answer, self.fl_ctx)
+        if answer.get_return_code(ReturnCode.OK) != ReturnCode.OK:
+            return False
+        accepted = bool(self.average.accept(answer, self.fl_ctx))
+        self.tell(AppEventType.AFTER_CONTRIBUTION_ACCEPT, **{AppConstants.AGGREGATION_ACCEPTED: accepted})
+        return accepted
 
     def play(self, *answers: Shareable, round: int = 0) -> Arrays:
         """A whole round: the answers arrive, and their mean comes out."""

@@ -100,6 +100,33 @@ def test_an_excluded_tensor_stays_the_global_models(tmp_path: Path) -> None:
     assert server.play(update("site-1", arrays(w=[1], head=[2])))["head"].tolist() == [7.0]
 
 
+def test_an_excluded_tensors_difference_is_left_out(tmp_path: Path) -> None:
+    server = Server(tmp_path, arrays(w=[0], head=[7]), exclude_vars="^head", expected_data_kind=DataKind.WEIGHT_DIFF)
+    data = server.play(update("site-1", arrays(w=[1], head=[2]), kind=DataKind.WEIGHT_DIFF))
+    assert list(data) == ["w"]
+
+
+def test_an_excluded_tensor_that_the_global_model_lacks_is_left_out(tmp_path: Path) -> None:
+    server = Server(tmp_path, {}, exclude_vars="^head")
+    assert list(server.play(update("site-1", arrays(w=[1], head=[2])))) == ["w"]
+
+
+def test_an_update_after_the_average_is_refused_until_the_next_round(tmp_path: Path) -> None:
+    server = Server(tmp_path, arrays(w=[0]))
+    server.start()
+    server.average.accept(update("site-1", arrays(w=[1])), server.fl_ctx)
+    server.average.aggregate(server.fl_ctx)
+    late = server.average.accept(update("site-2", arrays(w=[9])), server.fl_ctx)
+    server.average.reset(server.fl_ctx)
+    assert (late, server.average.accept(update("site-2", arrays(w=[9])), server.fl_ctx)) == (False, True)
+
+
+def test_an_update_that_cannot_be_written_is_refused_and_not_raised(tmp_path: Path) -> None:
+    server = Server(tmp_path, {})
+    server.start()
+    assert not server.average.accept(update("site-1", {"w": np.ones(2, np.complex128)}), server.fl_ctx)
+
+
 def test_a_sites_own_factor_multiplies_its_samples(tmp_path: Path) -> None:
     server = Server(tmp_path, arrays(w=[0]), aggregation_weights={"site-1": 3.0})
     assert server.play(update("site-1", arrays(w=[4])), update("site-2", arrays(w=[0])))["w"].tolist() == [3.0]

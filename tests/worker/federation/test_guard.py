@@ -1,5 +1,6 @@
 """What the guard lets through, whom it blames, and what it writes into the journal."""
 
+import errno
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +11,7 @@ from nvflare.apis.event_type import EventType
 from nvflare.apis.fl_constant import FLContextKey
 from nvflare.app_common.app_constant import AppConstants
 from nvflare.app_common.app_event_type import AppEventType
+from tutti_worker.federation.store import UpdateStore
 
 from chalicelib.contracts.job import Cause, ReasonCode
 from chalicelib.contracts.worker import FailedEvent, RoundDoneEvent, SiteResult
@@ -201,3 +203,73 @@ def test_nvflares_own_panic_about_a_result_gets_the_sites_cause(tmp_path: Path) 
 ])  # fmt: skip
 def test_any_other_panic_before_a_round_is_read_by_its_words(tmp_path: Path, text: str, code: ReasonCode) -> None:
     assert [cause.code for cause in panicking(Server(tmp_path, MODEL), text)] == [code]
+
+
+def full_disk(*_: Any) -> None:
+    raise OSError(errno.ENOSPC, "No space left on device")
+
+
+def test_an_update_that_a_full_disk_cannot_hold_is_not_accepted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    server = Server(tmp_path, MODEL)
+    server.start()
+    monkeypatch.setattr(UpdateStore, "put", full_disk)
+    assert not server.arrive(update("site-1", GOOD))
+
+
+def test_a_full_disk_on_the_server_is_the_cause_of_the_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(UpdateStore, "put", full_disk)
+    server = Server(tmp_path, MODEL)
+    server.play(update("site-1", GOOD))
+    assert [(cause.code, cause.site) for cause in failures(server)] == [(ReasonCode.DISK_FULL, "server")]
+
+
+def test_an_update_that_the_aggregator_does_not_hold_is_struck_from_the_book(tmp_path: Path) -> None:
+    server = Server(tmp_path, MODEL)
+    server.start()
+    for site in ("site-1", "site-2"):
+        server.arrive(update(site, GOOD))
+    server.average._weights.pop("site-2")
+    server.tell(AppEventType.BEFORE_AGGREGATION)
+    server.tell(AppEventType.ROUND_DONE)
+    assert [site for site, result in results(server).items() if result.accepted] == ["site-1"]
+
+
+def test_whoever_is_refused_after_being_stored_is_not_averaged(tmp_path: Path) -> None:
+    server = Server(tmp_path, MODEL)
+    data = server.play(update("site-1", GOOD), update("site-2", arrays(w=[5, 5])), failure("site-2", RAISED))
+    assert data["w"].tolist() == [1.0, 1.0]
+
+
+def test_an_update_between_the_average_and_the_rounds_end_is_late(tmp_path: Path) -> None:
+    server = Server(tmp_path, MODEL)
+    server.start()
+    server.arrive(update("site-1", GOOD))
+    server.tell(AppEventType.BEFORE_AGGREGATION)
+    server.arrive(update("site-2", GOOD))
+    server.tell(AppEventType.ROUND_DONE)
+    assert (list(results(server)), len(server.events("warning"))) == (["site-1"], 1)
+
+
+def test_a_site_that_died_is_named_though_no_longer_connected(tmp_path: Path) -> None:
+    server = Server(tmp_path, MODEL, minimum=2, sites=2)
+    server.start()
+    server.engine.clients = ("site-1",)
+    server.arrive(update("site-1", GOOD))
+    server.tell(AppEventType.BEFORE_AGGREGATION)
+    assert [(cause.code, cause.site) for cause in failures(server)] == [(ReasonCode.BELOW_MINIMUM, "site-2")]
+
+
+def test_a_model_that_a_full_disk_cannot_hold_ends_the_job(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TUTTI_MODEL_DIR", str(tmp_path / "models"))
+    monkeypatch.setattr(torch, "save", full_disk)
+    server = Server(tmp_path, MODEL)
+    server.play(update("site-1", GOOD))
+    assert ([cause.code for cause in failures(server)], server.events("round_done")) == ([ReasonCode.DISK_FULL], [])
+
+
+@pytest.mark.parametrize("text", [
+    "Exception in ScatterAndGather control_flow: OSError: [Errno 28] No space left on device",
+    "Exception in ScatterAndGather control_flow: RuntimeError: PytorchStreamWriter failed writing file data/0",
+])  # fmt: skip
+def test_a_panic_about_a_full_disk_is_read_by_its_words(tmp_path: Path, text: str) -> None:
+    assert [cause.code for cause in panicking(Server(tmp_path, MODEL), text)] == [ReasonCode.DISK_FULL]

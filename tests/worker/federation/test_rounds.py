@@ -3,12 +3,14 @@
 from pathlib import Path
 from typing import Any
 
+import pytest
 from nvflare.apis.client import Client
 from nvflare.apis.controller_spec import ClientTask, Task
 from nvflare.apis.dxo import DXO, DataKind
 from nvflare.apis.fl_constant import ReturnCode
 from nvflare.apis.shareable import Shareable, make_reply
 from nvflare.app_common.app_constant import AppConstants
+from nvflare.app_common.app_event_type import AppEventType
 from tutti_worker.federation.journal import read_events
 from tutti_worker.federation.rounds import TuttiScatterAndGather
 
@@ -48,3 +50,23 @@ def test_a_validation_that_raises_is_a_warning_that_names_the_site(tmp_path: Pat
     asked._take_measure(answer(reply, "site-3"), asked.fl_ctx)
     sentence = "site-3 could not validate the model: fl_validate_model raised KeyError: 'x'"
     assert read_events(tmp_path / "journal")[0] == [WarningEvent(code="validate_failed", sentence=sentence)]
+
+
+def after_round(folder: Path, round: int, *, asked: bool) -> int:
+    """How many rounds the workflow has once a round is averaged."""
+    made = workflow(folder, start_round=2, num_rounds=5)
+    made._current_round = round
+    if asked:
+        (folder / "stop").touch()
+    made.fire_event(AppEventType.AFTER_SHAREABLE_TO_LEARNABLE, made.fl_ctx)
+    return int(made._num_rounds)
+
+
+def test_a_job_asked_to_stop_makes_the_round_its_last(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TUTTI_STOP_AFTER_ROUND", str(tmp_path / "stop"))
+    assert after_round(tmp_path, 3, asked=True) == 2
+
+
+def test_a_job_not_asked_to_stop_goes_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TUTTI_STOP_AFTER_ROUND", str(tmp_path / "stop"))
+    assert after_round(tmp_path, 3, asked=False) == 5

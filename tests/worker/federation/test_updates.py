@@ -92,3 +92,10 @@ def test_anything_else_is_no_count(samples: object) -> None:
 def test_a_prefix_goes_only_when_all_have_it_and_the_rest_fits(names: list[str], fitted: list[str]) -> None:
     update: Arrays = {name: np.zeros(1) for name in names}
     assert list(fit_names(REFERENCE, update)) == fitted
+
+
+def test_a_complex_tensor_is_refused_by_name() -> None:
+    weights = {"spectrum": np.ones(2, np.complex64)}
+    cause = check_update(signature(weights), weights)
+    assert cause is not None
+    assert "spectrum is complex64" in cause.sentence

@@ -1,5 +1,8 @@
 """Checks every update when it arrives and keeps the book of the rounds, whatever workflow and executor the job uses."""
 
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 from nvflare.apis.dxo import DXO, DataKind, MetaKey, from_shareable
@@ -15,12 +18,13 @@ from pydantic import ValidationError
 
 from chalicelib.contracts.job import Cause, ReasonCode
 from chalicelib.contracts.worker import FailedEvent, RoundStartedEvent, WarningEvent
+from tutti_worker.federation.averaging import AVERAGED, CLOSE_ROUND, REFUSAL, UPDATES
 from tutti_worker.federation.book import RoundBook
-from tutti_worker.federation.folders import model_folder
+from tutti_worker.federation.folders import model_folder, state_folder
 from tutti_worker.federation.journal import write_event
 from tutti_worker.federation.metrics import metrics_of
 from tutti_worker.federation.models import keep_round
-from tutti_worker.federation.panic import cause_of_panic, panic_text
+from tutti_worker.federation.panic import cause_of_panic, cause_of_trouble, panic_text
 from tutti_worker.federation.updates import Signature, check_samples, check_update, fit_names, signature
 
 TRAIN_TIMEOUT = "tutti_train_timeout"
@@ -39,6 +43,7 @@ class UpdateGuard(FLComponent):  # type: ignore[misc]
         self._reference: Signature | None = None
         self._book: RoundBook | None = None
         self._failed = False
+        self._expected: set[str] = set()
         self._hears = {
             AppEventType.INITIAL_MODEL_LOADED: self._learn,
             AppEventType.ROUND_STARTED: self._open,
@@ -57,21 +62,28 @@ class UpdateGuard(FLComponent):  # type: ignore[misc]
             act(fl_ctx)
 
     def _learn(self, fl_ctx: FLContext) -> None:
+        self._expect(fl_ctx)
         self._reference = signature(_global_weights(fl_ctx)) or None
 
     def _open(self, fl_ctx: FLContext) -> None:
         self._close_unclosed(fl_ctx)
+        self._expect(fl_ctx)
         if self._reference is None:
             self._learn(fl_ctx)
         self._book = RoundBook(int(fl_ctx.get_prop(AppConstants.CURRENT_ROUND) or 0))
-        write_event(RoundStartedEvent(round=self._book.round))
+        with self._ending_job(fl_ctx, f"round {self._book.round} could not be journalled"):
+            write_event(RoundStartedEvent(round=self._book.round))
+
+    def _expect(self, fl_ctx: FLContext) -> None:
+        # Who dies is no longer among the connected ones, and must be named all the same.
+        self._expected |= {client.name for client in fl_ctx.get_engine().get_clients()}
 
     def _inspect(self, fl_ctx: FLContext) -> None:
         if fl_ctx.get_prop(FLContextKey.TASK_NAME) != self.train_task_name:
             return
         result, site = fl_ctx.get_prop(FLContextKey.TASK_RESULT), _site(fl_ctx)
         book = self._book
-        if book is None or result.get_cookie(AppConstants.CONTRIBUTION_ROUND, book.round) != book.round:
+        if book is None or book.closed or result.get_cookie(AppConstants.CONTRIBUTION_ROUND, book.round) != book.round:
             self._refuse_late(result, site)
             return
         try:
@@ -82,6 +94,8 @@ class UpdateGuard(FLComponent):  # type: ignore[misc]
         if cause:
             book.refuse(site, cause.model_copy(update={"site": site, "round": book.round}))
             _mark_bad(result)
+        elif book.closed:
+            self._refuse_late(result, site)
 
     def _fault(self, result: Shareable, site: str, book: RoundBook) -> Cause | None:
         told = result.get_header("tutti_error")
@@ -114,15 +128,18 @@ class UpdateGuard(FLComponent):  # type: ignore[misc]
         if self._book is not None and fl_ctx.get_prop(AppConstants.AGGREGATION_ACCEPTED) is False:
             site = _site(fl_ctx)
             sentence = f"{site}: the aggregator rejected the update"
-            cause = Cause(code=ReasonCode.UPDATE_REFUSED, sentence=sentence, site=site, round=self._book.round)
-            self._book.refuse(site, cause)
+            cause = fl_ctx.get_prop(REFUSAL) or Cause(code=ReasonCode.UPDATE_REFUSED, sentence=sentence, site=site)
+            self._book.refuse(site, cause.model_copy(update={"round": self._book.round}))
 
     def _enforce(self, fl_ctx: FLContext) -> None:
         if self._book is None:
             return
-        sites = [client.name for client in fl_ctx.get_engine().get_clients()]
+        self.fire_event_with_data(CLOSE_ROUND, fl_ctx, FLContextKey.EVENT_DATA, self._book.close())
+        averaged = fl_ctx.get_prop(AVERAGED)
+        if averaged is not None:  # an aggregator of the user's own does not tell
+            self._book.settle(averaged)
         timeout = float(fl_ctx.get_prop(TRAIN_TIMEOUT) or 0)
-        cause = self._book.shortfall(self.min_clients, sites, timeout)
+        cause = self._book.shortfall(self.min_clients, self._expected, timeout)
         if cause:
             self.system_panic(panic_text(cause), fl_ctx)
 
@@ -131,10 +148,20 @@ class UpdateGuard(FLComponent):  # type: ignore[misc]
         if book is None or self._failed:
             return
         folder = model_folder()
-        if folder is not None:
-            learnable = fl_ctx.get_prop(AppConstants.GLOBAL_MODEL) or {}
-            keep_round(_global_weights(fl_ctx), learnable.get(ModelLearnableKey.META) or {}, folder, book.round)
-        write_event(book.done())
+        with self._ending_job(fl_ctx, f"round {book.round} could not be saved"):
+            if folder is not None:
+                learnable = fl_ctx.get_prop(AppConstants.GLOBAL_MODEL) or {}
+                keep_round(_global_weights(fl_ctx), learnable.get(ModelLearnableKey.META) or {}, folder, book.round)
+            write_event(book.done())
+
+    @contextmanager
+    def _ending_job(self, fl_ctx: FLContext, doing: str) -> Iterator[None]:
+        try:
+            yield
+        except Exception as error:  # noqa: BLE001 - NVFLARE swallows it, and the job would end without its cause
+            self.log_exception(fl_ctx, doing)
+            round_ = int(fl_ctx.get_prop(AppConstants.CURRENT_ROUND) or 0)
+            self.system_panic(panic_text(cause_of_trouble(error, doing, round_)), fl_ctx)
 
     def _close_unclosed(self, fl_ctx: FLContext) -> None:
         # Not every workflow says that a round is done; the next round or the end says it as well.
@@ -143,10 +170,11 @@ class UpdateGuard(FLComponent):  # type: ignore[misc]
 
     def _refuse_late(self, result: Shareable, site: str) -> None:
         of_round = result.get_cookie(AppConstants.CONTRIBUTION_ROUND)
-        if result.get_return_code(ReturnCode.OK) == ReturnCode.OK:
+        good = result.get_return_code(ReturnCode.OK) == ReturnCode.OK
+        _mark_bad(result)  # first of all: the warning may meet a full disk
+        if good:
             sentence = f"the update of {site} for round {of_round} came after the round was averaged and does not count"
             write_event(WarningEvent(code="late_update", sentence=sentence))
-        _mark_bad(result)
 
     def _fail(self, fl_ctx: FLContext) -> None:
         if self._failed:
@@ -154,7 +182,13 @@ class UpdateGuard(FLComponent):  # type: ignore[misc]
         self._failed = True
         text = str(fl_ctx.get_prop(FLContextKey.EVENT_DATA) or "")
         first, round_ = (self._book.first_cause, self._book.round) if self._book else (None, None)
-        write_event(FailedEvent(cause=cause_of_panic(text, first, round_)))
+        event = FailedEvent(cause=cause_of_panic(text, first, round_))
+        try:
+            write_event(event)
+        except OSError:
+            # The failed job's updates are of no use any more, and their room may be what the last word lacks.
+            shutil.rmtree(state_folder(fl_ctx) / UPDATES, ignore_errors=True)
+            write_event(event)
 
 
 def _mark_bad(result: Shareable) -> None:

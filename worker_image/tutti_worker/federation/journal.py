@@ -1,6 +1,7 @@
 """The file by which NVFLARE's processes tell their supervisor what happens."""
 
 import os
+from collections.abc import Callable
 from pathlib import Path
 
 from pydantic import TypeAdapter, ValidationError
@@ -16,11 +17,23 @@ def write_event(event: WorkerEvent) -> None:
     if not path:
         return
     line = event.model_dump_json(exclude_none=False).encode() + b"\n"
-    file = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
+    file = os.open(path, os.O_RDWR | os.O_APPEND | os.O_CREAT, 0o600)
     try:
-        os.write(file, line)
+        append(file, line if _ends_whole(file) else b"\n" + line)
     finally:
         os.close(file)
+
+
+def append(file: int, content: bytes, write: Callable[[int, bytes], int] = os.write) -> None:
+    """Write all of the content; a disk that takes only a part of it raises OSError in the end, never nothing."""
+    while content:
+        content = content[write(file, content) :]
+
+
+def _ends_whole(file: int) -> bool:
+    # What a full disk tore must not swallow the next event, which may be the one that says so.
+    size = os.fstat(file).st_size
+    return size == 0 or os.pread(file, 1, size - 1) == b"\n"
 
 
 def read_events(path: Path, offset: int = 0) -> tuple[list[WorkerEvent], int]:

@@ -18,6 +18,7 @@ from nvflare.app_common.job_launcher.process_launcher import JOB_RETURN_CODE_MAP
 from nvflare.app_common.job_launcher.server_process_launcher import ServerProcessJobLauncher
 from nvflare.utils.job_launcher_utils import get_credential_env
 
+from tutti_worker.flare import left_in_order
 from tutti_worker.launched_copy import localize_client_config
 from tutti_worker.messages import ENVIRONMENT, Ended, Start, Started, Stop, receive, send
 
@@ -26,13 +27,15 @@ class ForkedJob(JobHandleSpec):  # type: ignore[misc]
     """A job process as NVFLARE sees it.
 
     With ``on_death`` a death that NVFLARE did not ask for is never reported to it: it would abort the job at every
-    site. ``wait`` then waits for ever, ``on_death`` is called instead, and the supervisor, which hears of the death as
+    site. Exit status 0 is a death too unless the process came to its own end, as ``in_order`` tells. ``wait`` then waits for ever, ``on_death`` is called instead, and the supervisor, which hears of the death as
     well, takes this whole process down if it is still there.
     """
 
-    def __init__(self, stop: Callable[[], None], on_death: Callable[[], None] | None) -> None:
+    def __init__(
+        self, stop: Callable[[], None], on_death: Callable[[], None] | None, in_order: Callable[[], bool] = lambda: True
+    ) -> None:
         super().__init__()
-        self._stop, self._on_death = stop, on_death
+        self._stop, self._on_death, self._in_order = stop, on_death, in_order
         self._status: int | None = None
         self._asked_to_end = False
         self._settled = threading.Event()
@@ -40,7 +43,7 @@ class ForkedJob(JobHandleSpec):  # type: ignore[misc]
     def settle(self, status: int) -> None:
         """The process has ended."""
         self._status = status
-        if status == 0 or self._asked_to_end or self._on_death is None:
+        if self._asked_to_end or self._on_death is None or (status == 0 and self._in_order()):
             self._settled.set()
         else:
             threading.Thread(target=self._on_death, name="job-death", daemon=True).start()
@@ -81,7 +84,7 @@ class Forker:
             send(self._end, start)
             if not self._changed.wait_for(lambda: start.id in self._started, timeout=60):
                 raise RuntimeError("the warm process did not start the job within 60 s")
-            job = ForkedJob(lambda: send(self._end, Stop(start.id)), on_death)
+            job = ForkedJob(lambda: send(self._end, Stop(start.id)), on_death, lambda: left_in_order(start.env))
             self._jobs[start.id] = job
             return job
 

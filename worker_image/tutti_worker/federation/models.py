@@ -37,5 +37,8 @@ def _state_dict(weights: Mapping[str, Any], meta: Mapping[str, Any]) -> dict[str
 
 def _write(state: dict[str, Any], path: Path) -> None:
     part = path.with_suffix(".part")
-    torch.save(state, part)
-    part.replace(path)
+    try:
+        torch.save(state, part)
+        part.replace(path)
+    finally:
+        part.unlink(missing_ok=True)

@@ -1,5 +1,8 @@
 """NVFLARE's scatter and gather, which then asks the sites what the new global model is worth."""
 
+import os
+from pathlib import Path
+
 from nvflare.apis.controller_spec import ClientTask, Task
 from nvflare.apis.dxo import from_shareable
 from nvflare.apis.fl_constant import ReservedKey, ReturnCode
@@ -14,6 +17,8 @@ from tutti_worker.federation.guard import TRAIN_TIMEOUT
 from tutti_worker.federation.journal import write_event
 from tutti_worker.federation.metrics import metrics_of
 
+STOP_FLAG = "TUTTI_STOP_AFTER_ROUND"
+"""The variable that names a file; once it exists, the round that is averaged next is the last."""
 VALIDATED = "tutti_validated"
 """The event after a round's model was measured, and the context property with what each site said."""
 
@@ -39,6 +44,15 @@ class TuttiScatterAndGather(ScatterAndGather):  # type: ignore[misc]
         super().fire_event(event_type, fl_ctx)
         if event_type == AppEventType.ROUND_DONE and self._validators:
             self._validate(fl_ctx)
+        # Asked before the model is saved, so that the last round is saved as such, and again as late as possible.
+        if event_type in (AppEventType.AFTER_SHAREABLE_TO_LEARNABLE, AppEventType.ROUND_DONE):
+            self._obey_stop(fl_ctx)
+
+    def _obey_stop(self, fl_ctx: FLContext) -> None:
+        flag, done = os.environ.get(STOP_FLAG), self._current_round + 1 - self._start_round
+        if flag and done < self._num_rounds and Path(flag).exists():
+            self.log_info(fl_ctx, f"the job was asked to stop: round {self._current_round} is its last")
+            self._num_rounds: int = done
 
     def _prepare_train_task_data(self, client_task: ClientTask, fl_ctx: FLContext) -> None:
         client_task.task.data.set_header(AppConstants.NUM_ROUNDS, self._start_round + self._num_rounds)

@@ -19,18 +19,21 @@ class UpdateStore:
         self._all, self._folder = folder, folder / f"round_{round}"
 
     def put(self, site: str, tensors: Mapping[str, torch.Tensor | None]) -> None:
-        """Store a site's update whole or not at all; other rounds' updates go first, so a disk holds one round."""
-        self._drop_other_rounds()
+        """Store a site's update whole or not at all, in a round that was made ready."""
         path = self.path(site)
         part = path.with_suffix(".part")
-        save_file(_apart({name: tensor for name, tensor in tensors.items() if tensor is not None}), part)
-        part.replace(path)
+        try:
+            save_file(_apart({name: tensor for name, tensor in tensors.items() if tensor is not None}), part)
+            part.replace(path)
+        finally:
+            part.unlink(missing_ok=True)
 
     def path(self, site: str) -> Path:
         """Where a site's update lies, or would."""
         return self._folder / f"{site}.safetensors"
 
-    def _drop_other_rounds(self) -> None:
+    def make_ready(self) -> None:
+        """Drop other rounds' updates, so that a disk holds one round."""
         if self._folder.is_dir():
             return
         shutil.rmtree(self._all, ignore_errors=True)

@@ -85,6 +85,8 @@ def _faults(reference: Signature | None, update: Mapping[str, Any]) -> Iterator[
         if tensor is None:
             yield f"{name} is a {type(value).__name__}, which cannot be averaged"
             continue
+        if tensor.is_complex():
+            yield f"{name} is {_word(tensor.dtype)}; complex numbers cannot be averaged, only real ones"
         if reference is not None:
             yield from _form_faults(name, reference[name], tensor)
         yield from _value_faults(name, tensor)
@@ -113,7 +115,7 @@ def _form_faults(name: str, wanted: Spec, tensor: torch.Tensor) -> Iterator[str]
 
 
 def _value_faults(name: str, tensor: torch.Tensor) -> Iterator[str]:
-    if not (tensor.is_floating_point() or tensor.is_complex()):
+    if not tensor.is_floating_point():
         return
     bad = tensor.numel() - int(torch.isfinite(tensor).sum())
     if bad:
@@ -122,10 +124,8 @@ def _value_faults(name: str, tensor: torch.Tensor) -> Iterator[str]:
 
 def _can_become(tensor: torch.Tensor, dtype: torch.dtype) -> bool:
     # Another width of the same kind is only precision; a counter that came back as 3.0 is still a counter.
-    if dtype.is_complex or tensor.dtype == dtype:
+    if tensor.dtype == dtype:
         return True
-    if tensor.is_complex():
-        return False
     if tensor.is_floating_point() and not dtype.is_floating_point:
         return dtype != torch.bool and bool((tensor == tensor.round()).all())
     return dtype != torch.bool or tensor.dtype == torch.bool
