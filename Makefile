@@ -17,7 +17,7 @@ install: $(VENV)/.installed ## Make the virtual environment and install everythi
 
 $(VENV)/.installed: $(REQUIREMENTS) constraints.txt client/pyproject.toml
 	@command -v $(PYTHON) >/dev/null || { echo "Tutti needs Python 3.11 (looked for $(PYTHON)). Install it, or name it: make PYTHON=/path/to/python3.11 $(MAKECMDGOALS)"; exit 1; }
-	@echo "Installing into $(VENV) (about 1.3 GB with torch, once; a few minutes)"
+	@echo "Installing into $(VENV) (torch makes it large; once, a few minutes)"
 	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check $(TORCH_INDEX) -c constraints.txt $(REQUIREMENTS:%=-r %)
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e client

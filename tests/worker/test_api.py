@@ -1,17 +1,19 @@
 """The worker's side of the platform's API, and its transfers, against a real server."""
 
+import json
+import os
 import threading
 from collections.abc import Iterator
 from pathlib import Path
 
 import httpx
 import pytest
-from tutti_worker.api import NotYet, PlatformApi
+from tutti_worker.api import NotYet, Pauses, PlatformApi
 from tutti_worker.downloads import Downloads
-from tutti_worker.outputs import Uploads, regular_files
+from tutti_worker.outputs import Uploads
 from tutti_worker.trouble import ApiUnreachable, Failure, JobGone, Superseded
 
-from chalicelib.contracts.worker import EventBatch, HeartbeatEvent, UrlKind
+from chalicelib.contracts.worker import EventBatch, HeartbeatEvent, SignedUrl, UrlKind, UrlWish
 from tests.worker.builders import Platform, shard_zip
 
 
@@ -135,12 +137,80 @@ def test_a_file_is_put_where_the_platform_signs(platform: Platform, api: Platfor
     uploads.close()
 
 
-def test_links_are_never_followed_out_of_the_outputs(tmp_path: Path) -> None:
-    (tmp_path / "out").mkdir()
-    (tmp_path / "out/plain").write_text("x")
-    (tmp_path / "out/link").symlink_to("/etc/passwd")
-    (tmp_path / "out/folder").symlink_to("/etc")
-    assert [path.name for path in regular_files(tmp_path / "out")] == ["plain"]
+def test_one_file_that_cannot_be_kept_costs_no_other(platform: Platform, api: PlatformApi, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    out.mkdir()
+    for name in (b"good.txt", b"odd\xff.txt", b"line\nfeed", b"zz.txt"):
+        Path(os.fsdecode(bytes(out) + b"/" + name)).write_text("x")
+    left_out: list[str] = []
+    uploads = Uploads(api)
+    assert uploads.put_tree(out, left_out.append) == 2
+    assert platform.path("files_out/site-1/zz.txt").exists()
+    assert [("UTF-8" in said, "control" in said) for said in left_out] == [(False, True), (True, False)]
+    uploads.close()
+
+
+def test_a_file_that_vanishes_before_its_upload_is_named_and_the_rest_is_kept(platform: Platform, tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_text("x")
+    (tmp_path / "b.txt").write_text("x")
+
+    class Late(PlatformApi):
+        def urls(self, wishes: list[UrlWish]) -> list[SignedUrl]:
+            (tmp_path / "a.txt").unlink(missing_ok=True)
+            return super().urls(wishes)
+
+    api = Late(f"{platform.root}/api", patience_s=10)
+    api.sign_in("code-of-site-1")
+    left_out: list[str] = []
+    uploads = Uploads(api)
+    assert uploads.put_tree(tmp_path, left_out.append) >= 1
+    assert platform.path("files_out/site-1/b.txt").exists()
+    assert [said.split()[0] for said in left_out] == ["a.txt"]
+    uploads.close()
+    api.close()
+
+
+def test_many_kits_are_signed_by_the_hundred(tmp_path: Path) -> None:
+    asked: list[int] = []
+
+    def platform(request: httpx.Request) -> httpx.Response:
+        wishes = json.loads(request.read())["wishes"]
+        asked.append(len(wishes))
+        return httpx.Response(200, json={"urls": [{**wish, "url": f"http://store/{wish['name']}"} for wish in wishes]})
+
+    stored: set[str] = set()
+
+    def store(request: httpx.Request) -> httpx.Response:
+        stored.add(request.url.path)
+        return httpx.Response(200)
+
+    (tmp_path / "kit.zip").write_bytes(b"kit")
+    api = PlatformApi("http://platform/api", transport=httpx.MockTransport(platform))
+    uploads = Uploads(api, transport=httpx.MockTransport(store))
+    uploads.put_files([(tmp_path / "kit.zip", f"site-{number}") for number in range(150)], UrlKind.KIT_PUT)
+    assert (asked, len(stored)) == ([100, 50], 150)
+    uploads.close()
+    api.close()
+
+
+def test_patience_begins_again_when_something_went_forward() -> None:
+    now = [0.0]
+    trying = Pauses(10, threading.Event(), clock=lambda: now[0])
+    tries = 0
+    for _ in trying:
+        tries += 1
+        now[0] += 6
+        if tries < 5:
+            trying.restart()
+    assert (tries, now[0]) == (6, 36)
+
+
+def test_a_download_that_arrives_in_small_bits_is_not_given_up(tmp_path: Path) -> None:
+    store = Store(bytes(range(256)) * 40, *[(200, False)] * 6, (200, True))
+    downloads = Downloads(patience_s=1.0, transport=httpx.MockTransport(store))
+    downloads.fetch("http://store/old", tmp_path / "shard.zip", size=len(store.body), fresh_url=lambda: "http://store/new")
+    assert (tmp_path / "shard.zip").read_bytes() == store.body
+    downloads.close()
 
 
 def test_an_upload_in_parts_sends_every_byte_once_and_completes(tmp_path: Path) -> None:

@@ -105,6 +105,15 @@ def test_a_bomb_is_refused_by_its_declared_ratio(tmp_path: Path) -> None:
         unpack(packed, tmp_path / "data", Limits(total=64 << 20, ratio=200))
 
 
+@pytest.mark.parametrize(("method", "said"), [(zipfile.ZIP_BZIP2, "bzip2"), (zipfile.ZIP_LZMA, "LZMA")])
+def test_a_method_that_unpacks_without_bounds_is_refused_by_name(method: int, said: str, tmp_path: Path) -> None:
+    with zipfile.ZipFile(tmp_path / "shard.zip", "w", method) as archive:
+        archive.writestr("zeros.bin", b"\0" * 5000)
+    with pytest.raises(Failure, match=rf"packed with {said}: zeros\.bin; zip it again with deflate") as refused:
+        unpack(tmp_path / "shard.zip", tmp_path / "data", LIMITS)
+    assert refused.value.cause.code == "shard_invalid"
+
+
 def test_a_zip_larger_than_the_room_is_refused_before_a_byte_is_written(tmp_path: Path) -> None:
     packed = tmp_path / "big.zip"
     packed.write_bytes(zip_of({"a.bin": b"x" * 2000}))

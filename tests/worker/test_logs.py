@@ -4,7 +4,7 @@ import json
 import os
 import threading
 
-from tutti_worker.logs import SEGMENT_BYTES, LogBook, own_line
+from tutti_worker.logs import SEGMENT_BYTES, Budget, LogBook, own_line
 
 from tests.worker.builders import eventually
 
@@ -74,3 +74,48 @@ def test_nothing_is_shipped_while_nothing_is_said() -> None:
     book.start()
     assert book.finish(5)
     assert shelf.segments == []
+
+
+def test_a_segment_that_could_not_be_stored_is_counted_and_leaves_no_gap_in_the_numbers() -> None:
+    shelf, refusals = Shelf(), [2]
+
+    def ship(number: int, body: bytes, lines: int) -> None:
+        if refusals[0]:
+            refusals[0] -= 1
+            raise OSError("no connection")
+        shelf(number, body, lines)
+
+    book = LogBook(ship)
+    book.start()
+    for number in range(3000):
+        book.add(own_line(f"{number} " + "x" * 300))
+    assert book.finish(10)
+    dropped = next(int(text[1:].split()[0]) for text in shelf.texts() if "lines dropped" in text)
+    assert dropped + len(shelf.texts()) - 1 == 3000
+    assert [number for number, _, _ in shelf.segments] == list(range(1, len(shelf.segments) + 1))
+
+
+def test_a_flood_is_shipped_no_faster_than_its_budget() -> None:
+    shelf = Shelf()
+    book = LogBook(shelf, budget=Budget(burst=1, rate=1))
+    book.start()
+    for number in range(12_000):
+        book.add(own_line(f"{number} " + "x" * 1000))
+    assert eventually(lambda: bool(shelf.segments))
+    assert not eventually(lambda: len(shelf.segments) > 1, 0.5)
+    assert book.finish(20)
+    texts = shelf.texts()
+    assert texts[-1].startswith("11999 ")
+    assert any("lines dropped" in text for text in texts)
+
+
+def test_a_spent_budget_fills_again_with_time() -> None:
+    now = [0.0]
+    budget = Budget(burst=100, rate=10, clock=lambda: now[0])
+    budget.spend(150)
+    assert budget.wait_s() == 5
+    now[0] = 1000
+    budget.spend(100)
+    assert budget.wait_s() == 0
+    budget.spend(10)
+    assert budget.wait_s() == 1

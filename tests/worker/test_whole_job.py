@@ -6,11 +6,10 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
-import psutil
 import pytest
 import torch
 
-from tests.worker.builders import KEEP_PID, SERVER, Federation, eventually, federation, model_def, nursery
+from tests.worker.builders import KEEP_PID, SERVER, Federation, alive, eventually, federation, model_def, nursery
 from tests.worker.test_requirements import wheel
 
 pytestmark = pytest.mark.process
@@ -72,6 +71,18 @@ def test_a_killed_training_process_fails_its_own_worker_and_the_others_go_on(
     assert job.platform.of(SERVER, "finished")[0]["rounds"] == 3
 
 
+def test_user_code_that_exits_with_0_fails_its_own_worker_and_the_others_go_on(
+    running: list[Federation], lent: dict[str, str], tmp_path: Path
+) -> None:
+    leave = "import os; env['SITE_NAME'] == 'site-2' and os._exit(0)"
+    job = start(running, tmp_path, lent, clients=3, minimum=2, rounds=2, code=model_def(before=leave))
+    cause = job.platform.wait_for("site-2", "failed")["cause"]
+    assert (cause["code"], cause["site"]) == ("process_killed", "site-2")
+    assert "os._exit()" in cause["sentence"]
+    assert [job.workers[site].wait(180) for site in (SERVER, "site-1", "site-3")] == [0, 0, 0]
+    assert job.workers["site-2"].wait(60) == 1
+
+
 def test_a_worker_asked_to_stop_ships_what_it_has_and_leaves_no_process(
     running: list[Federation], lent: dict[str, str], tmp_path: Path
 ) -> None:
@@ -113,14 +124,6 @@ def test_a_superseded_worker_leaves_with_75(running: list[Federation], lent: dic
     job.platform.wait_for("site-1", "phase", phase="training")
     job.platform.superseded.add("site-1")
     assert job.workers["site-1"].wait(40) == 75
-
-
-def alive(pid: int) -> bool:
-    """True while a process runs; a zombie does not."""
-    try:
-        return bool(psutil.Process(pid).status() != psutil.STATUS_ZOMBIE)
-    except psutil.NoSuchProcess:
-        return False
 
 
 @pytest.mark.parametrize("module", ["tinypkg", "waitress"])

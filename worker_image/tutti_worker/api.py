@@ -95,11 +95,12 @@ class PlatformApi:
         self._closing.set()
 
     def close(self) -> None:
-        """Give the connections back."""
+        """Give the connections back; what is still waiting in another thread ends."""
+        self._closing.set()
         self._http.close()
 
     def _call(self, method: str, path: str, body: str | None = None) -> bytes:
-        for pause in pauses(self._patience_s, self._closing):
+        for pause in Pauses(self._patience_s, self._closing):
             answer = self._try(method, path, body)
             if answer is not None and answer.status_code not in _RETRIED:
                 return _judged(answer, path)
@@ -116,14 +117,28 @@ class PlatformApi:
             return None
 
 
-def pauses(patience_s: float, closing: threading.Event, clock: Callable[[], float] = time.monotonic) -> Iterator[float]:
+class Pauses:
     """Pauses between tries: doubling from 0.2 s to 10 s, each shortened by chance, until patience or work ends."""
-    deadline, step = clock() + patience_s, 0.2
-    while True:
-        yield step * random.uniform(0.5, 1.0)  # noqa: S311 - spreads workers out, decides no secret
-        if clock() > deadline or closing.is_set():
-            return
-        step = min(step * 2, 10.0)
+
+    def __init__(self, patience_s: float, closing: threading.Event, clock: Callable[[], float] = time.monotonic) -> None:
+        self._patience_s, self._closing, self._clock = patience_s, closing, clock
+        self.restart()
+
+    def restart(self) -> None:
+        """Something went forward: patience counts from now on, and pauses are short again."""
+        self._deadline, self._step = self._clock() + self._patience_s, 0.2
+
+    def __iter__(self) -> Iterator[float]:
+        """One pause for each try, to be made after it; always at least one."""
+        while True:
+            yield self._step * random.uniform(0.5, 1.0)  # noqa: S311 - spreads workers out, decides no secret
+            if self._clock() > self._deadline or self._closing.is_set():
+                return
+            self._step = min(self._step * 2, 10.0)
+
+    def excuse(self, seconds: float) -> None:
+        """That long something was under way, though it came to nothing: it does not count."""
+        self._deadline += seconds
 
 
 def _judged(answer: httpx.Response, path: str) -> bytes:

@@ -13,6 +13,7 @@ from chalicelib.contracts.job import ReasonCode
 from tutti_worker.trouble import Failure, failure
 
 _CHUNK = 1 << 20
+_METHODS = {9: "deflate64", zipfile.ZIP_BZIP2: "bzip2", zipfile.ZIP_LZMA: "LZMA", 93: "Zstandard", 95: "XZ", 98: "PPMd"}
 
 
 @dataclass(frozen=True)
@@ -98,11 +99,16 @@ def _check_entry(entry: zipfile.ZipInfo, name: str, limits: Limits) -> None:
         raise _invalid(name, f"holds a device, pipe or socket: {entry.filename}")
     if entry.flag_bits & 0x1 or entry.flag_bits & 0x40:
         raise _invalid(name, f"holds an encrypted entry: {entry.filename}")
-    if entry.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED, zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA):
-        raise _invalid(name, f"holds an entry packed in a way that cannot be read: {entry.filename}")
+    # Only these are unpacked in bounded portions: a few bytes of another method may become gigabytes in one step.
+    if entry.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
+        method = _METHODS.get(entry.compress_type, f"method {entry.compress_type}")
+        raise failure(
+            ReasonCode.SHARD_INVALID,
+            f"{name} holds an entry packed with {method}: {entry.filename}; zip it again with deflate.",
+        )
     if entry.is_dir() and entry.file_size:
         raise _invalid(name, f"holds a folder with content of its own: {entry.filename}")
-    if entry.compress_type == zipfile.ZIP_DEFLATED and _bomb(entry.file_size, entry.compress_size, limits):
+    if _bomb(entry.file_size, entry.compress_size, limits):
         raise _invalid(name, f"holds an entry that unpacks to {entry.file_size} bytes from a few: {entry.filename}")
 
 

@@ -26,6 +26,7 @@ _HEARTBEAT_S = 4
 _KIT_POLL_S = 0.5
 _REPORT_S = 3.0
 _SIGN_OFF_S = 3.0
+_MOST_WARNINGS = 20
 _KIT_LIMITS = Limits(total=64 << 20, entries=1000)
 
 
@@ -54,8 +55,18 @@ class ClientRole:
         self._hand_over()
 
     def ship(self) -> None:
-        """Upload what the training function has left so far."""
-        self._worker.uploads.put_tree(self._worker.layout.out)
+        """Upload what the training function has left so far, and warn of what cannot be kept."""
+        left_out: list[str] = []
+        try:
+            self._worker.uploads.put_tree(self._worker.layout.out, left_out.append)
+        finally:
+            self._warn(left_out)
+
+    def _warn(self, left_out: list[str]) -> None:
+        for sentence in left_out[:_MOST_WARNINGS]:
+            self._worker.warn("output_left_out", sentence)
+        if len(left_out) > _MOST_WARNINGS:
+            self._worker.warn("output_left_out", f"{len(left_out) - _MOST_WARNINGS} more files in out_dir were left out.")
 
     def _fetch_shard(self) -> None:
         worker, source = self._worker, self._worker.assignment.shard
@@ -116,7 +127,7 @@ class ClientRole:
                 self._job_pid = happened.pid
             if isinstance(happened, Ended) and happened.title == "job":
                 worker.journal.read_on()
-                if happened.status == 0 or happened.asked:
+                if happened.asked or (happened.status == 0 and worker.layout.job_left.exists()):
                     return
                 self._await_parent(parent)
                 raise self._job_died(happened)
@@ -148,6 +159,9 @@ class ClientRole:
         if ended.status == CONFIG_ERROR:
             sentence = f"NVFLARE refused the client config on {site}."
             return Failure(last_words(log, sentence, ReasonCode.CONFIG_INVALID, site))
+        if ended.status == 0:
+            sentence = f"the training process of {site} ended without a word (exit status 0), as os._exit() does."
+            return Failure(last_words(log, sentence, ReasonCode.PROCESS_KILLED, site))
         sentence = f"the training process of {site} was ended by {how(ended.status)}."
         return Failure(last_words(log, sentence, ReasonCode.PROCESS_KILLED, site))
 
@@ -177,7 +191,7 @@ class ClientRole:
         worker.wait_for_file(worker.layout.ended, _REPORT_S)
         worker.stop_federation()
         worker.phase(Phase.UPLOADING, "outputs")
-        worker.uploads.put_tree(worker.layout.out)
+        self.ship()
         worker.ship_logs(10.0)
         worker.phase(Phase.DONE)
         worker.tell(FinishedEvent())

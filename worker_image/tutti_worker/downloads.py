@@ -7,7 +7,7 @@ from pathlib import Path
 import httpx
 
 from chalicelib.contracts.job import ReasonCode
-from tutti_worker.api import pauses
+from tutti_worker.api import Pauses
 from tutti_worker.trouble import ApiUnreachable, failure
 
 _EXPIRED = frozenset({400, 401, 403})
@@ -18,7 +18,10 @@ class _Broken(Exception):
 
 
 class Downloads:
-    """Fetches objects to disk. A refused URL is replaced by a fresh one; a broken transfer goes on where it stopped."""
+    """Fetches objects to disk. A refused URL is replaced by a fresh one; a broken transfer goes on where it stopped.
+
+    ``patience_s`` is how long nothing new may arrive.
+    """
 
     def __init__(self, *, patience_s: float = 600.0, transport: httpx.BaseTransport | None = None) -> None:
         self._patience_s = patience_s
@@ -38,11 +41,15 @@ class Downloads:
 
         Raises Failure shard_invalid when the object has another size than it had at the launch.
         """
-        for pause in pauses(self._patience_s, self._closing):
+        trying, most = Pauses(self._patience_s, self._closing), 0
+        for pause in trying:
             try:
                 self._attempt(url, target, size, on_bytes)
                 return
             except _Broken:
+                if (have := target.stat().st_size if target.exists() else 0) > most:
+                    most = have
+                    trying.restart()
                 self._closing.wait(pause)
             except PermissionError:
                 self._closing.wait(min(pause, 1.0))

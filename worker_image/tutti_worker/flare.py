@@ -4,9 +4,12 @@ import importlib
 import os
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
 from types import ModuleType
 
+JOB_LEFT = "TUTTI_JOB_LEFT"
+"""Names the file that shall exist once a job process has ended in order."""
 _GRACE_S = 0.2
 """NVFLARE waits 3 s before each cleanup; nothing is pending in a federation of one job."""
 
@@ -26,7 +29,25 @@ def job(argv: Sequence[str]) -> int:
     module = importlib.import_module(argv[0])
     sys.argv = list(argv)
     arguments = module.parse_arguments()
-    return _run(module, os.path.join(arguments.workspace, arguments.job_id), arguments)  # noqa: PTH118
+    return _run(module, os.path.join(arguments.workspace, arguments.job_id), arguments, noted_end(module.main))  # noqa: PTH118
+
+
+def noted_end(main: Callable[..., object]) -> Callable[..., object]:
+    """``main``, and a note once it has returned; without one an exit status of 0 says nothing, user code may exit too."""
+
+    def run(*positional: object, **named: object) -> object:
+        status = main(*positional, **named)
+        if place := os.environ.get(JOB_LEFT):
+            Path(place).touch()
+        return status
+
+    return run
+
+
+def left_in_order(environ: Mapping[str, str]) -> bool:
+    """True once the job process has noted its end; also where nobody asked for the note."""
+    place = environ.get(JOB_LEFT)
+    return place is None or Path(place).exists()
 
 
 def _parent(name: str, argv: Sequence[str]) -> int:
@@ -37,10 +58,10 @@ def _parent(name: str, argv: Sequence[str]) -> int:
     return _run(module, arguments.workspace, arguments)
 
 
-def _run(module: ModuleType, folder: str, arguments: object) -> int:
+def _run(module: ModuleType, folder: str, arguments: object, main: Callable[..., object] | None = None) -> int:
     from nvflare.fuel.f3.mpm import MainProcessMonitor
 
-    status = MainProcessMonitor.run(main_func=module.main, run_dir=folder, args=arguments, shutdown_grace_time=_GRACE_S)
+    status = MainProcessMonitor.run(main_func=main or module.main, run_dir=folder, args=arguments, shutdown_grace_time=_GRACE_S)
     return status if isinstance(status, int) else 0
 
 

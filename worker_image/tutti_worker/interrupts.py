@@ -2,6 +2,7 @@
 
 import os
 import signal
+from collections.abc import Callable
 from types import FrameType
 
 from tutti_worker.trouble import Leave, Stopped
@@ -13,6 +14,7 @@ class Interrupts:
     def __init__(self) -> None:
         self._reason: BaseException | None = None
         self._done = False
+        self._on_late: Callable[[], None] = lambda: None
 
     def install(self) -> None:
         """Take SIGTERM and SIGINT; call from the main thread."""
@@ -25,12 +27,17 @@ class Interrupts:
             self._reason = reason
         os.kill(os.getpid(), signal.SIGUSR1)
 
-    def ignore(self) -> None:
-        """From now on nothing is raised: the worker is leaving already."""
+    def ignore(self, on_late: Callable[[], None] = lambda: None) -> None:
+        """From now on nothing is raised: the worker is leaving already. ``on_late`` hears
+        of the first SIGTERM or SIGINT to come."""
+        self._on_late = on_late
         self._done = True
 
     def _handle(self, signum: int, frame: FrameType | None) -> None:  # noqa: ARG002 - the shape of a handler
         if self._done:
+            if signum != signal.SIGUSR1:
+                on_late, self._on_late = self._on_late, lambda: None
+                on_late()
             return
         self._done = True
         raise self._reason if self._reason is not None else Stopped(signal.Signals(signum).name)

@@ -85,6 +85,11 @@ class Layout:
         """Exists once NVFLARE's parent process has seen the job's end; holds NVFLARE's own final status."""
         return self.work / "ended"
 
+    @property
+    def job_left(self) -> Path:
+        """Exists once NVFLARE's job process has come to the end of its own main function."""
+        return self.work / "job_left"
+
     def make(self) -> None:
         """Make the folders a job writes into."""
         for folder in (self.out, self.model, self.state, self.cache, self.temporary, self.data):

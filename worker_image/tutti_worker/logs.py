@@ -21,11 +21,13 @@ Ship = Callable[[int, bytes, int], None]
 class LogBook:
     """Collects lines from pipes and ships them as numbered segments, every two seconds or 256 KB.
 
-    Memory is bounded: when shipping falls behind, the oldest lines are dropped and a line says how many.
+    Memory is bounded, and so is what is shipped: when shipping falls behind or the budget is spent, the oldest lines are
+    dropped and a line says how many. The lines of a segment that could not be stored count as dropped.
     """
 
-    def __init__(self, ship: Ship, *, secrets: tuple[str, ...] = ()) -> None:
+    def __init__(self, ship: Ship, *, secrets: tuple[str, ...] = (), budget: "Budget | None" = None) -> None:
         self._ship, self._secrets = ship, secrets
+        self._budget = budget or Budget()
         self._changed = threading.Condition()
         self._lines: deque[tuple[bytes, int]] = deque()
         self._held = 0
@@ -103,15 +105,22 @@ class LogBook:
 
     def _ship_all(self) -> None:
         while (segment := self._next_segment()) is not None:
-            body, lines = segment
-            with contextlib.suppress(Exception):
-                self._number += 1
-                self._ship(self._number, body, lines)
+            body, lines, told = segment
+            stored = self._stored(body, lines)
             with self._changed:
+                self._dropped += 0 if stored else told
                 self._shipping = False
                 self._changed.notify_all()
 
-    def _next_segment(self) -> tuple[bytes, int] | None:
+    def _stored(self, body: bytes, lines: int) -> bool:
+        try:
+            self._ship(self._number + 1, body, lines)
+        except Exception:  # noqa: BLE001 - whatever it was, the next segment says that lines are missing
+            return False
+        self._number += 1
+        return True
+
+    def _next_segment(self) -> tuple[bytes, int, int] | None:
         with self._changed:
             while not self._due():
                 if self._closed and not self._lines:
@@ -123,24 +132,52 @@ class LogBook:
     def _due(self) -> bool:
         if not self._lines:
             return False
+        if not self._closed and self._budget.wait_s() > 0:
+            return False
         return self._closed or self._held >= SEGMENT_BYTES or time.monotonic() - self._oldest >= SEGMENT_AGE_S
 
     def _wait_s(self) -> float | None:
-        return max(0.01, self._oldest + SEGMENT_AGE_S - time.monotonic()) if self._lines else None
+        if not self._lines:
+            return None
+        return max(0.01, self._oldest + SEGMENT_AGE_S - time.monotonic(), self._budget.wait_s())
 
-    def _cut(self) -> tuple[bytes, int]:
+    def _cut(self) -> tuple[bytes, int, int]:
+        """The body, its lines, and how many lines of the log it accounts for: those in it and those it says are dropped."""
         parts: list[bytes] = []
-        size = 0
-        if self._dropped:
-            parts.append(_gap(self._dropped))
-            self._dropped = 0
+        size, dropped, self._dropped = 0, self._dropped, 0
+        if dropped:
+            parts.append(_gap(dropped))
         while self._lines and (not parts or size + len(self._lines[0][0]) <= SEGMENT_BYTES):
             packed, _ = self._lines.popleft()
             self._held -= len(packed)
             size += len(packed)
             parts.append(packed)
         self._oldest = time.monotonic() - SEGMENT_AGE_S if self._held >= SEGMENT_BYTES else time.monotonic()
-        return b"".join(parts), len(parts)
+        self._budget.spend(size)
+        return b"".join(parts), len(parts), len(parts) - bool(dropped) + dropped
+
+
+class Budget:
+    """Bytes that may be shipped: ``burst`` at once, ``rate`` more each second. Not safe to share between threads."""
+
+    def __init__(self, burst: int = 64 << 20, rate: float = 1 << 20, clock: Callable[[], float] = time.monotonic) -> None:
+        self._burst, self._rate, self._clock = burst, rate, clock
+        self._left, self._at = float(burst), clock()
+
+    def wait_s(self) -> float:
+        """How long until something may be shipped."""
+        self._fill()
+        return max(0.0, -self._left / self._rate)
+
+    def spend(self, size: int) -> None:
+        """That much is shipped; one segment may go over."""
+        self._fill()
+        self._left -= size
+
+    def _fill(self) -> None:
+        now = self._clock()
+        self._left = min(self._burst, self._left + (now - self._at) * self._rate)
+        self._at = now
 
 
 def own_line(text: str, level: str = "info") -> LogLine:
@@ -151,4 +188,5 @@ def own_line(text: str, level: str = "info") -> LogLine:
 
 
 def _gap(dropped: int) -> bytes:
-    return own_line(f"[{dropped} lines dropped: the log came faster than it could be stored]", "warning").as_json()
+    said = f"[{dropped} lines dropped: the log came faster than it is stored, or a part of it could not be stored]"
+    return own_line(said, "warning").as_json()

@@ -1,22 +1,27 @@
 """Files on their way to the bucket by signed URLs; over 5 GB in parts."""
 
 import threading
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import httpx
 
-from chalicelib.contracts.worker import CompleteUpload, SignedUrl, UrlKind
-from tutti_worker.api import PlatformApi, pauses
+from chalicelib.contracts.worker import CompleteUpload, SignedUrl, UrlKind, UrlWish
+from tutti_worker.api import Pauses, PlatformApi, Refused
+from tutti_worker.out_files import Limits, Outgoing, choose
 from tutti_worker.trouble import ApiUnreachable
 
 _CHUNK = 1 << 20
+_PORTION = 100
+_LANES = 4
 
 
 class Uploads:
     """Puts files where the platform signs for; a failed or expired PUT is tried again with a fresh URL.
 
-    Safe to use from several threads.
+    ``patience_s`` counts only while nothing is on its way. Safe to use from several threads.
     """
 
     def __init__(self, api: PlatformApi, *, patience_s: float = 600.0, transport: httpx.BaseTransport | None = None) -> None:
@@ -24,56 +29,94 @@ class Uploads:
         self._http = httpx.Client(timeout=httpx.Timeout(60.0, connect=5.0), transport=transport)
         self._closing = threading.Event()
 
-    def put_file(self, path: Path, kind: UrlKind, name: str = "") -> int:
-        """Upload one file; returns its size."""
-        size = path.stat().st_size
-        for pause in pauses(self._patience_s, self._closing):
-            signed = self._api.url(kind, name, size)
-            if signed.parts:
-                if self._put_parts(path, signed, size):
-                    return size
-            elif self._put(signed.url, _span(path, 0, size), size):
+    def put_file(self, path: Path, kind: UrlKind, name: str = "", signed: SignedUrl | None = None) -> int:
+        """Upload one file, first to ``signed`` when it is given; returns its size. Raises OSError when it cannot be read."""
+        trying = Pauses(self._patience_s, self._closing)
+        for pause in trying:
+            size, began = path.stat().st_size, time.monotonic()
+            body = Body(path, 0, size)
+            if self._put_whole(path, signed or self._api.url(kind, name, size), body):
                 return size
+            if body.moved:
+                trying.excuse(time.monotonic() - began)
+            signed = None
             self._closing.wait(pause)
         raise ApiUnreachable(f"{path.name} could not be uploaded for {self._patience_s:.0f} s")
 
     def put_bytes(self, body: bytes, kind: UrlKind, name: str = "") -> None:
         """Upload a small body."""
-        for pause in pauses(self._patience_s, self._closing):
+        for pause in Pauses(self._patience_s, self._closing):
             if self._put(self._api.url(kind, name, len(body)).url, body, len(body)):
                 return
             self._closing.wait(pause)
         raise ApiUnreachable(f"{kind} {name} could not be uploaded for {self._patience_s:.0f} s")
 
-    def put_tree(self, folder: Path) -> int:
-        """Upload every regular file below a folder by its path there; returns how many. Links are left out."""
+    def put_files(self, files: Sequence[tuple[Path, str]], kind: UrlKind) -> None:
+        """Upload these files by these names, a few at a time; raises what went wrong first."""
+        pool = ThreadPoolExecutor(_LANES, thread_name_prefix="upload")
+        try:
+            for start in range(0, len(files), _PORTION):
+                portion = files[start : start + _PORTION]
+                wishes = [UrlWish(kind=kind, name=name, size=path.stat().st_size) for path, name in portion]
+                signed = self._api.urls(wishes)
+                paths, names = zip(*portion, strict=True)
+                list(pool.map(self.put_file, paths, [kind] * len(portion), names, signed))
+        finally:
+            # After a signal nobody waits here: what is under way ends by itself once the connections are closed.
+            pool.shutdown(wait=False, cancel_futures=True)
+
+    def put_tree(self, folder: Path, on_left_out: Callable[[str], None] = lambda _: None, limits: Limits | None = None) -> int:
+        """Upload the regular files below a folder by their paths there; returns how many.
+
+        Links and devices are passed over; ``on_left_out`` hears, in words, of every other file that cannot be kept.
+        """
         count = 0
-        for path in regular_files(folder):
-            self.put_file(path, UrlKind.FILE, path.relative_to(folder).as_posix())
-            count += 1
+        chosen = list(choose(folder, limits or Limits(), on_left_out))
+        for start in range(0, len(chosen), _PORTION):
+            portion = chosen[start : start + _PORTION]
+            for one, signed in zip(portion, self._signed(portion), strict=True):
+                try:
+                    self.put_file(one.path, UrlKind.FILE, one.name, signed)
+                    count += 1
+                except (OSError, Refused) as error:
+                    on_left_out(f"{one.name} could not be uploaded: {error}")
         return count
+
+    def _signed(self, portion: Sequence[Outgoing]) -> Sequence[SignedUrl | None]:
+        try:
+            return self._api.urls([UrlWish(kind=UrlKind.FILE, name=one.name, size=one.size) for one in portion])
+        except Refused:
+            # One of them is not wanted, for its name or its size: each asks for itself.
+            return [None] * len(portion)
 
     def stop_waiting(self) -> None:
         """From now on nothing is tried again for long."""
         self._closing.set()
 
     def close(self) -> None:
-        """Give the connections back."""
+        """Give the connections back; what is still waiting in another thread ends."""
+        self._closing.set()
         self._http.close()
 
-    def _put_parts(self, path: Path, signed: SignedUrl, size: int) -> bool:
+    def _put_whole(self, path: Path, signed: SignedUrl, body: "Body") -> bool:
+        if signed.parts:
+            return self._put_parts(path, signed, body)
+        return self._put(signed.url, iter(body), body.length)
+
+    def _put_parts(self, path: Path, signed: SignedUrl, body: "Body") -> bool:
+        size = body.length
         part_size = signed.part_size or size
         for number, url in enumerate(signed.parts):
             start = number * part_size
-            length = min(part_size, size - start)
-            if not self._put_part(url, path, start, length):
+            if not self._put_part(url, Body(path, start, min(part_size, size - start))):
                 return False
+            body.moved = True
         self._api.complete(CompleteUpload(kind=signed.kind, name=signed.name, upload_id=signed.upload_id or "", size=size))
         return True
 
-    def _put_part(self, url: str, path: Path, start: int, length: int) -> bool:
-        for pause in pauses(10.0, self._closing):
-            if self._put(url, _span(path, start, length), length):
+    def _put_part(self, url: str, body: "Body") -> bool:
+        for pause in Pauses(10.0, self._closing):
+            if self._put(url, iter(body), body.length):
                 return True
             self._closing.wait(pause)
         return False
@@ -85,18 +128,20 @@ class Uploads:
             return False
 
 
-def regular_files(folder: Path) -> Iterator[Path]:
-    """Every regular file below a folder, in order; symbolic links are neither listed nor followed."""
-    for path in sorted(folder.rglob("*")):
-        inside = path.relative_to(folder)
-        if path.is_file() and not any((folder / part).is_symlink() for part in (inside, *inside.parents)):
-            yield path
+class Body:
+    """A stretch of a file as a request body, which notes that some of it was taken."""
 
+    def __init__(self, path: Path, start: int, length: int) -> None:
+        self._path, self._start, self.length = path, start, length
+        self.moved = False
+        """True once more was asked for than the first megabyte, which a connection may hold back."""
 
-def _span(path: Path, start: int, length: int) -> Iterator[bytes]:
-    with path.open("rb") as file:
-        file.seek(start)
-        left = length
-        while left and (chunk := file.read(min(_CHUNK, left))):
-            left -= len(chunk)
-            yield chunk
+    def __iter__(self) -> Iterator[bytes]:
+        """The bytes, from the start at every call."""
+        with self._path.open("rb") as file:
+            file.seek(self._start)
+            left = self.length
+            while left and (chunk := file.read(min(_CHUNK, left))):
+                self.moved = self.moved or left < self.length
+                left -= len(chunk)
+                yield chunk

@@ -28,7 +28,7 @@ def install_requirements(worker: Worker) -> None:
     todo = requirements.missing(requirements.parse(requirements_text(worker.layout.job)))
     if not todo:
         return
-    worker.phase(Phase.INSTALLING, ", ".join(one.text for one in todo)[:200])
+    worker.phase(Phase.INSTALLING, ", ".join(one.text for one in todo if not one.is_option)[:200])
     requirements.install(todo, worker.layout.overlay)
     worker.use_overlay(fresh=shadows(worker.layout.overlay))
 

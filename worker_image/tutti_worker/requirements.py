@@ -3,22 +3,23 @@
 import importlib.metadata
 import json
 import re
-import subprocess
-import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from packaging.requirements import InvalidRequirement, Requirement
 from packaging.utils import canonicalize_name
 
 from chalicelib.contracts.job import ReasonCode
+from tutti_worker.installer import TookTooLong, run_pip
+from tutti_worker.platform_pins import PINNED, platform_versions
 from tutti_worker.trouble import Failure, failure
 
-PINNED = ("nvflare", "torch")
-"""The platform's own packages: a job brings no other version of them."""
-
-_OPTION = re.compile(r"^(-e|--|-r|-c|-f|-i)")
+_NAMES_PACKAGES = re.compile(r"^(-e|--editable|-r|--requirement)(\s|=|$)")
+"""Options that bring packages of their own."""
+_FIRST_PASS_ONLY = re.compile(r"^(-e|--editable|-r|--requirement|-c|--constraint|--require-hashes)(\s|=|$)")
+"""Options that are of no use once it is known what is fetched from where."""
 _COMMENT = re.compile(r"(^|\s)#.*$")
 
 
@@ -31,6 +32,11 @@ class Wanted:
     requirement: Requirement | None
     """None for what only pip itself understands (options, URLs, local files)."""
 
+    @property
+    def is_option(self) -> bool:
+        """True for a line that says how to install and names nothing to install."""
+        return self.text.startswith("-") and not _NAMES_PACKAGES.match(self.text)
+
 
 def parse(text: str) -> list[Wanted]:
     """The requirements of a file, in order, without comments; raises Failure requirements_failed for a bad line."""
@@ -38,54 +44,65 @@ def parse(text: str) -> list[Wanted]:
 
 
 def missing(wanted: list[Wanted]) -> list[Wanted]:
-    """Those that this environment does not satisfy; markers that do not apply here count as satisfied."""
-    return [one for one in wanted if one.requirement is None or not _satisfied(one.requirement)]
+    """Those that this environment does not satisfy, and the options they are installed with; empty when it does.
+
+    Markers that do not apply here count as satisfied.
+    """
+    lacking = [one for one in wanted if one.is_option or one.requirement is None or not _satisfied(one.requirement)]
+    return lacking if any(not one.is_option for one in lacking) else []
 
 
 def install(wanted: list[Wanted], overlay: Path, *, timeout_s: float = 1800.0) -> None:
     """Install into ``overlay`` what is missing, dependencies too, and nothing that is here already.
 
-    Raises Failure requirements_failed with the installer's own error lines, also when the platform's own torch or
-    NVFLARE would have to change.
+    Where packages come from and their hashes are the file's own; what is fetched is exactly what was resolved. Raises
+    Failure requirements_failed with the installer's own error lines, also when a package that the platform itself
+    stands on would have to change.
     """
     _refuse_other_pins(wanted)
     overlay.mkdir(parents=True, exist_ok=True)
     listed, pins, plan = (overlay.parent / name for name in ("wanted.txt", "platform.txt", "plan.json"))
-    listed.write_text("\n".join(one.text for one in wanted) + "\n")
-    pins.write_text("".join(f"{name}=={version}\n" for name, version in platform_versions()))
-    # Installing into a folder ignores what is installed elsewhere: let the installer say first what is missing.
-    _pip(wanted, timeout_s, "--dry-run", "--report", str(plan), "-c", str(pins), "-r", str(listed))
-    listed.write_text("\n".join(_planned(plan)) + "\n")
-    _pip(wanted, timeout_s, "--target", str(overlay), "--no-deps", "-r", str(listed))
-    drop_platform_packages(overlay)
-    for leftover in (listed, pins, plan):
-        leftover.unlink(missing_ok=True)
+    try:
+        listed.write_text("\n".join(one.text for one in wanted) + "\n")
+        pins.write_text("".join(f"{name}=={version}\n" for name, version in platform_versions().items()))
+        # Installing into a folder ignores what is installed elsewhere: let the installer say first what is missing.
+        _pip(wanted, timeout_s, "--dry-run", "--report", str(plan), "-c", str(pins), "-r", str(listed))
+        listed.write_text("\n".join([*_options(wanted), *_planned(plan)]) + "\n")
+        _pip(wanted, timeout_s, "--target", str(overlay), "--no-deps", "-r", str(listed))
+        drop_platform_packages(overlay)
+    finally:
+        for leftover in (listed, pins, plan):
+            leftover.unlink(missing_ok=True)
 
 
 def _pip(wanted: list[Wanted], timeout_s: float, *arguments: str) -> None:
-    command = [sys.executable, "-m", "pip", "install", "--no-input", "--no-warn-conflicts", "--progress-bar", "off"]
     try:
-        done = subprocess.run(
-            [*command, "--disable-pip-version-check", *arguments],
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            text=True,
-            timeout=timeout_s,
-            check=False,
-        )
-    except subprocess.TimeoutExpired:
+        status, said = run_pip(arguments, timeout_s)
+    except TookTooLong:
         raise failure(
             ReasonCode.REQUIREMENTS_FAILED, f"installing the requirements took over {timeout_s / 60:.0f} minutes."
         ) from None
-    if done.returncode != 0:
-        raise _failed(wanted, done.stdout)
+    if status != 0:
+        raise _failed(wanted, said)
+
+
+def _options(wanted: list[Wanted]) -> Iterator[str]:
+    return (one.text for one in wanted if one.is_option and not _FIRST_PASS_ONLY.match(one.text))
 
 
 def _planned(plan: Path) -> Iterator[str]:
     for item in json.loads(plan.read_text())["install"]:
-        named = item["metadata"]
-        direct = item.get("is_direct")
-        yield f"{named['name']} @ {item['download_info']['url']}" if direct else f"{named['name']}=={named['version']}"
+        yield f"{item['metadata']['name']} @ {_place(item['download_info'])}"
+
+
+def _place(chosen: dict[str, Any]) -> str:
+    url, subdirectory = chosen["url"], chosen.get("subdirectory")
+    if vcs := chosen.get("vcs_info"):
+        url = f"{vcs['vcs']}+{url}@{vcs['commit_id']}"
+    hashes = chosen.get("archive_info", {}).get("hashes", {})
+    parts = [f"{name}={value}" for name, value in hashes.items() if name == "sha256"]
+    parts += [f"subdirectory={subdirectory}"] if subdirectory else []
+    return f"{url.partition('#')[0]}#{'&'.join(parts)}" if parts else url
 
 
 def drop_platform_packages(overlay: Path) -> None:
@@ -104,15 +121,6 @@ def top_levels(overlay: Path) -> set[str]:
         return set()
     names = {entry.name.split(".")[0] for entry in overlay.iterdir() if _importable(entry)}
     return names - {"bin", "__pycache__"}
-
-
-def platform_versions() -> Iterator[tuple[str, str]]:
-    """The platform's own packages with their versions, as far as they are installed."""
-    for name in PINNED:
-        try:
-            yield name, importlib.metadata.version(name).split("+")[0]
-        except importlib.metadata.PackageNotFoundError:
-            continue
 
 
 def _importable(entry: Path) -> bool:
@@ -136,7 +144,7 @@ def _lines(text: str) -> Iterator[tuple[int, str]]:
 
 
 def _parse_line(number: int, text: str) -> Wanted:
-    if _OPTION.match(text) or "://" in text.split("@", maxsplit=1)[0] or text.startswith((".", "/")):
+    if text.startswith("-") or "://" in text.split("@", maxsplit=1)[0] or text.startswith((".", "/")):
         return Wanted(number, text, None)
     bare = re.split(r"\s--(?:hash|config-settings|global-option)", text)[0]
     try:
@@ -183,10 +191,10 @@ def _plainly_there(requirement: Requirement) -> bool:
 
 
 def _refuse_other_pins(wanted: list[Wanted]) -> None:
-    versions = dict(platform_versions())
+    versions = platform_versions(PINNED)
     for one in wanted:
         name = canonicalize_name(one.requirement.name) if one.requirement else ""
-        if name in versions and one.requirement is not None:
+        if name in PINNED and name in versions:
             raise failure(
                 ReasonCode.REQUIREMENTS_FAILED,
                 f"line {one.line} asks for {one.text}, the platform runs {name} {versions[name]}; relax or drop the line.",

@@ -1,7 +1,5 @@
 """What the central server of a job does, from its kits to the uploaded model."""
 
-import queue
-import threading
 from pathlib import Path
 
 from chalicelib.contracts.job import Cause, Phase, ReasonCode
@@ -17,6 +15,7 @@ from tutti_worker.messages import Ended, Start
 from tutti_worker.preflight import read_cause
 from tutti_worker.preparation import fetch_job, finish_preflight, install_requirements, start_preflight
 from tutti_worker.provision import free_port
+from tutti_worker.round_models import RoundModels
 from tutti_worker.trouble import Failure, failure
 from tutti_worker.verdict import judge, last_words
 from tutti_worker.worker import Worker
@@ -33,7 +32,7 @@ class ServerRole:
     def __init__(self, worker: Worker) -> None:
         self._worker = worker
         self._rounds: list[RoundDoneEvent] = []
-        self._models = RoundModels(worker)
+        self._models = RoundModels(worker.layout.model / "rounds", self._put_round, worker.warn)
 
     def run(self) -> None:
         """Prepare, serve the federation, judge it, hand the model over. Raises Failure."""
@@ -79,8 +78,8 @@ class ServerRole:
         worker = self._worker
         worker.on_journal = self._hear
         started = worker.start("tutti_worker.flare:server", server_arguments(worker.layout.kit), "nvflare")
-        for site in worker.assignment.sites:
-            worker.uploads.put_file(worker.settings.work / "kits" / f"{site}.zip", UrlKind.KIT_PUT, site)
+        kits = [(worker.settings.work / "kits" / f"{site}.zip", site) for site in worker.assignment.sites]
+        worker.uploads.put_files(kits, UrlKind.KIT_PUT)
         # Only now may "joined" of the journal reach the platform: listening, and every kit is there.
         worker.journal.start()
         self._models.start()
@@ -121,6 +120,9 @@ class ServerRole:
         if self._worker.oom.has_grown() or said_so(log):
             return Failure(last_words(log, f"{what} ran out of memory.", ReasonCode.OUT_OF_MEMORY, SITE))
         return Failure(last_words(log, f"{what} ended with {how(ended.status)}.", ReasonCode.PROCESS_KILLED, SITE))
+
+    def _put_round(self, path: Path, number: int) -> None:
+        self._worker.uploads.put_file(path, UrlKind.ROUND, str(number))
 
     def _hear(self, event: WorkerEvent) -> None:
         if isinstance(event, RoundDoneEvent):
@@ -167,35 +169,6 @@ class ServerRole:
         cause = read_cause(result)
         if cause is not None or status != 0:
             raise Failure(cause or Cause(code=ReasonCode.MODEL_INVALID, sentence="the model could not be checked."))
-
-
-class RoundModels:
-    """Uploads each round's model as it appears, in a thread of its own."""
-
-    def __init__(self, worker: Worker) -> None:
-        self._worker = worker
-        self._rounds: queue.Queue[int | None] = queue.Queue()
-        self._thread = threading.Thread(target=self._run, name="round-models", daemon=True)
-
-    def start(self) -> None:
-        """Begin."""
-        self._thread.start()
-
-    def add(self, number: int) -> None:
-        """A round was averaged: its model is there, or will be in a moment."""
-        self._rounds.put(number)
-
-    def finish(self) -> None:
-        """Upload what is there and stop; may be called twice, and before ``start``."""
-        self._rounds.put(None)
-        if self._thread.is_alive():
-            self._thread.join()
-
-    def _run(self) -> None:
-        while (number := self._rounds.get()) is not None:
-            path = self._worker.layout.model / "rounds" / f"round_{number}.pt"
-            if self._worker.wait_for_file(path, 10.0):
-                self._worker.uploads.put_file(path, UrlKind.ROUND, str(number))
 
 
 def server_arguments(kit: Path) -> list[str]:

@@ -23,6 +23,7 @@ def supervise(worker: Worker) -> int:
         worker.sign_in()
         role = (ServerRole if worker.assignment.role is Role.SERVER else ClientRole)(worker)
         role.run()
+        worker.forget_kits()
         worker.outbox.flush(worker.settings.api_patience_s)
         worker.interrupts.ignore()
         return 0
@@ -30,7 +31,8 @@ def supervise(worker: Worker) -> int:
         worker.interrupts.ignore()
         return _leave(worker, role, reason)
     except BaseException as error:  # noqa: BLE001 - the door of the worker: whatever happened is said once
-        worker.interrupts.ignore()
+        # A signal while the failure is being told takes nothing back, but only so much time is left then.
+        worker.interrupts.ignore(lambda: _guard_exit(1))
         return _fail(worker, role, error)
     finally:
         _close(worker)
@@ -42,6 +44,7 @@ def _leave(worker: Worker, role: ServerRole | ClientRole | None, reason: Leave) 
     if role is not None and not isinstance(reason, JobGone | Superseded):
         worker.stop_waiting()
         worker.stop_federation()
+        worker.forget_kits()
         worker.say(f"leaving: {reason}")
         within(role.ship, _SHIP_S)
         worker.ship_logs(_FLUSH_S)
@@ -54,6 +57,7 @@ def _fail(worker: Worker, role: ServerRole | ClientRole | None, error: BaseExcep
         raise error
     worker.fail(error.cause if isinstance(error, Failure) else unexpected(error, worker.assignment.site))
     worker.stop_federation()
+    worker.forget_kits()
     within(role.ship, _SHIP_S)
     worker.ship_logs(_FLUSH_S)
     worker.outbox.flush(worker.settings.api_patience_s)

@@ -20,9 +20,10 @@ from chalicelib.contracts.worker import (
     PhaseEvent,
     Source,
     UrlKind,
+    WarningEvent,
     WorkerEvent,
 )
-from tutti_worker.api import PlatformApi
+from tutti_worker.api import PlatformApi, Refused
 from tutti_worker.downloads import Downloads
 from tutti_worker.forked import Outputs
 from tutti_worker.interrupts import Interrupts
@@ -51,6 +52,7 @@ class Worker:
         self.failed: Cause | None = None
         self.path: list[str] = []
         self._outputs, self._read_ends = outputs, read_ends
+        self._outputs_closed = False
         self.api = PlatformApi(settings.api, patience_s=settings.api_patience_s)
         self.uploads = Uploads(self.api, patience_s=settings.api_patience_s)
         self.downloads = Downloads(patience_s=settings.api_patience_s)
@@ -121,6 +123,7 @@ class Worker:
             "TUTTI_MODEL_DIR": str(layout.model),
             "TUTTI_STOP_AFTER_ROUND": str(layout.stop_flag),
             "TUTTI_ENDED": str(layout.ended),
+            "TUTTI_JOB_LEFT": str(layout.job_left),
             "TUTTI_JOB_ID": self.assignment.job_id,
             "TUTTI_SITE": self.assignment.site,
             "TMPDIR": str(layout.temporary),
@@ -147,6 +150,11 @@ class Worker:
         except queue.Empty:
             return None
 
+    def warn(self, code: str, sentence: str) -> None:
+        """Post something the user should know that ends nothing."""
+        self.say(sentence, "warning")
+        self.tell(WarningEvent(code=code, sentence=sentence[:1000]))
+
     def fail(self, cause: Cause) -> None:
         """Post that this worker cannot go on; only the first cause counts."""
         if self.failed is None:
@@ -169,9 +177,11 @@ class Worker:
         self.journal.finish()
 
     def ship_logs(self, timeout_s: float) -> None:
-        """Ship the rest of the logs; after the federation was stopped."""
-        for descriptor in {self._outputs.nvflare, self._outputs.job}:
-            os.close(descriptor)
+        """Ship the rest of the logs; after the federation was stopped. May be called twice."""
+        if not self._outputs_closed:
+            self._outputs_closed = True
+            for descriptor in {self._outputs.nvflare, self._outputs.job}:
+                os.close(descriptor)
         self.logs.finish(timeout_s)
 
     def close(self) -> None:
@@ -179,8 +189,16 @@ class Worker:
         self.outbox.close()
         for connection in (self.uploads, self.downloads, self.api):
             connection.close()
-        for folder in (self.layout.temporary, self.layout.cache, self.layout.kit, self.settings.work / "kits"):
+        self.forget_kits()
+        for folder in (self.layout.temporary, self.layout.cache):
             shutil.rmtree(folder, ignore_errors=True)
+
+    def forget_kits(self) -> None:
+        """Remove every private key; after the federation was stopped."""
+        for name in ("kits", "provision"):
+            shutil.rmtree(self.settings.work / name, ignore_errors=True)
+        shutil.rmtree(self.layout.kit, ignore_errors=True)
+        (self.settings.work / "kit.zip").unlink(missing_ok=True)
 
     def stop_waiting(self) -> None:
         """From now on an unreachable platform is not waited for."""
@@ -188,7 +206,7 @@ class Worker:
         self.uploads.stop_waiting()
 
     def _warm_lost(self) -> None:
-        site, log = self.assignment.site, self.logs.tail("job")
+        site, log = self.assignment.site, self.logs.tail("nvflare")
         cause = Cause(
             code=ReasonCode.OUT_OF_MEMORY if self.oom.has_grown() else ReasonCode.PROCESS_KILLED,
             sentence=f"the process that all others of {site} are forked from was killed.",
@@ -237,7 +255,7 @@ def within(action: Callable[[], None], timeout_s: float) -> bool:
         try:
             action()
             done.set()
-        except (Leave, Failure, OSError):
+        except (Leave, Failure, Refused, OSError):
             return
 
     thread = threading.Thread(target=run, daemon=True)

@@ -27,8 +27,9 @@ class ForkedJob(JobHandleSpec):  # type: ignore[misc]
     """A job process as NVFLARE sees it.
 
     With ``on_death`` a death that NVFLARE did not ask for is never reported to it: it would abort the job at every
-    site. Exit status 0 is a death too unless the process came to its own end, as ``in_order`` tells. ``wait`` then waits for ever, ``on_death`` is called instead, and the supervisor, which hears of the death as
-    well, takes this whole process down if it is still there.
+    site. Exit status 0 is a death too unless the process came to its own end, as ``in_order`` tells. ``wait`` then
+    waits for ever, ``on_death`` is called instead, and the supervisor, which hears of the death as well, takes this
+    whole process down if it is still there.
     """
 
     def __init__(
