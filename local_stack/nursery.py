@@ -9,6 +9,8 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 
+from local_stack.child_process import end
+
 _LONGEST_SOCKET_PATH = 100
 _IDLE_S = 60.0
 _OPENS_WITHIN_S = 5.0
@@ -85,7 +87,7 @@ class Nursery:
             self._wait_until_open(process)
             self._wait_until_idle(process)
         finally:
-            _end(process)
+            end(process, _LEAVES_WITHIN_S)
             self.socket.unlink(missing_ok=True)
 
     def _wait_until_open(self, process: subprocess.Popen[bytes]) -> None:
@@ -102,15 +104,6 @@ class Nursery:
                 idle_since = time.monotonic()
             elif time.monotonic() - idle_since > self._idle_s:
                 return
-
-
-def _end(process: subprocess.Popen[bytes]) -> None:
-    process.terminate()
-    try:
-        process.wait(_LEAVES_WITHIN_S)
-    except subprocess.TimeoutExpired:
-        process.kill()
-        process.wait()
 
 
 def _socket_path(folder: Path) -> Path:

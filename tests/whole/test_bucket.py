@@ -1,7 +1,7 @@
 """The bucket by other tools, and two users who cannot see each other."""
 
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
 import boto3
@@ -46,13 +46,21 @@ def test_an_upload_by_another_tool_raises_a_check(ada: Client, keys: BucketCrede
     ada.workspaces.create("by-boto3")
     s3.put_object(Bucket=keys.bucket, Key="jobs/by-boto3/scripts/model_def.py", Body=MODEL_DEF.encode())
     s3.put_object(Bucket=keys.bucket, Key="jobs/by-boto3/shards/a b+ü.zip", Body=rows_zip(1))
+    assert eventually(lambda: sees_one_clean_shard(ada)), ada.workspaces.get("by-boto3").report
+
+
+def sees_one_clean_shard(client: Client) -> bool:
+    report = client.workspaces.get("by-boto3").report
+    return report is not None and report.workers == 1 and not report.errors
+
+
+def eventually(holds: Callable[[], bool]) -> bool:
     until = time.monotonic() + SEEN_WITHIN_S
     while time.monotonic() < until:
-        report = ada.workspaces.get("by-boto3").report
-        if report is not None and report.workers == 1 and not report.errors:
-            return
+        if holds():
+            return True
         time.sleep(0.2)
-    raise AssertionError(f"the upload was not seen: {report}")
+    return False
 
 
 def test_a_deleted_file_is_missed_by_the_next_report(ada: Client, keys: BucketCredentials, s3: "S3Client") -> None:
