@@ -15,6 +15,7 @@ from time import time_ns
 from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
+from chalicelib.contracts.workspace import INPUT_FOLDERS
 from chalicelib.domain import object_keys
 from chalicelib.domain.errors import FLError
 from chalicelib.ports import ObjectStore
@@ -27,7 +28,6 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 Event = dict[str, Any]
-INPUT_FOLDERS = ("scripts", "configs", "requirements", "shards", "model")
 
 _AGAIN_AFTER_S = (0.5, 2.0, 10.0)
 _ACCOUNT = "000000000000"
@@ -90,22 +90,20 @@ class UploadEvents:
         return Answer(HTTPStatus.NO_CONTENT).send(environ, start_response)
 
     def _handle_all(self) -> None:
-        while (waiting := self._drained()) is not None:
+        ended = False
+        while not ended:
+            waiting, ended = self._drained()
             for event in waiting:
                 self._handle(event)
 
-    def _drained(self) -> list[Event] | None:
-        """What waits, the newest event of each workspace only: one check sees everything there. None at the end."""
+    def _drained(self) -> tuple[list[Event], bool]:
+        """What waits, the newest event of each workspace only since one check sees all of it; and whether it is the end."""
         newest: dict[tuple[str, str, bool], Event] = {}
-        event = self._queue.get()
-        while event is not None:
+        while (event := self._queue.get()) is not None:
             newest[_subject(event)] = event
             if self._queue.empty():
-                return list(newest.values())
-            event = self._queue.get()
-        for late in newest.values():
-            self._handle(late)
-        return None
+                return list(newest.values()), False
+        return list(newest.values()), True
 
     def _handle(self, event: Event) -> None:
         for pause in (*_AGAIN_AFTER_S, None):

@@ -74,8 +74,8 @@ def signal(before: Job | None, after: Job, *, workflow: Workflow) -> None:
             for token in filter(None, (after.server_token, after.train_token)):
                 workflow.fail(token, error=after.ending.code.value, cause=after.ending.sentence[:1000])
         return
-    waits_for_server = after.server_token and after.train_token is None  # the machine moves on only once it is answered
-    if after.server_joined and waits_for_server and not (before and before.server_joined):
-        workflow.succeed(str(after.server_token))
+    answered = after.train_token is not None  # the machine comes to Train only once StartServer has its answer
+    if after.server_joined and after.server_token and not answered and not (before and before.server_joined):
+        workflow.succeed(after.server_token)
     if after.finishing_at and after.train_token and not (before and before.finishing_at):
         workflow.succeed(after.train_token)

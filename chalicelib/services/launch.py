@@ -58,44 +58,66 @@ def launch_job(
 ) -> Job:
     """Record a job for a clean workspace, hold its workers, and start its workflow; the same token again gives the same job."""
     content = hashlib.sha256(wish.model_dump_json().encode()).hexdigest()
-    known = jobs.by_token(user.user, wish.client_token, content)
-    if known is not None:
-        workflow.start(known.id)
-        return known
+    job = jobs.by_token(user.user, wish.client_token, content)
+    try:
+        if job is None:
+            job = _record(
+                wish,
+                user,
+                content,
+                jobs=jobs,
+                objects=objects,
+                accounts=accounts,
+                reports=reports,
+                fleet=fleet,
+                clock=clock,
+                ids=ids,
+                settings=settings,
+            )
+    except (WorkspaceBusy, NoCapacity):
+        job = jobs.by_token(user.user, wish.client_token, content)
+        if job is None:
+            raise
+    workflow.start(job.id)
+    return job
+
+
+def _record(
+    wish: LaunchRequest,
+    user: Principal,
+    content: str,
+    *,
+    jobs: JobStore,
+    objects: ObjectStore,
+    accounts: AccountStore,
+    reports: ReportStore,
+    fleet: Fleet,
+    clock: Clock,
+    ids: Ids,
+    settings: Settings,
+) -> Job:
+    """The job as recorded, its workers held; or the one that the same launch, asked for at the same moment, has recorded."""
     bucket = bucket_name(user, accounts=accounts)
     snapshot, report = validation.check_now(
         user.user, wish.workspace, bucket=bucket, objects=objects, reports=reports, clock=clock
     )
-    try:
-        _check_launchable(wish, user, snapshot, report, jobs=jobs)
-    except WorkspaceBusy:
-        known = jobs.by_token(user.user, wish.client_token, content)
-        if known is None:
-            raise
-        return known
+    _check_launchable(wish, user, snapshot, report, jobs=jobs)
     job_id = ids.job_id()
     record = LaunchRecord(
         shards=freeze_shards(snapshot.shards),
         checkpoint=_checkpoint(wish, snapshot, bucket, objects=objects),
     )
     files = _launched_files(snapshot, job_id, record)
+    leases = fleet.reserve(job_id, wish.requirements, len(record.shards))
     try:
-        leases = fleet.reserve(job_id, wish.requirements, len(record.shards))
         _store_run(job_id, record, files, snapshot, objects=objects, settings=settings)
         job = _new_job(job_id, wish, user, bucket, read_facts(snapshot.texts), leases, clock=clock, settings=settings)
         stored = jobs.add(job, client_token=wish.client_token, content=content, workers=_rows(record.shards))
-    except (WorkspaceBusy, NoCapacity):
-        fleet.release(job_id)
-        known = jobs.by_token(user.user, wish.client_token, content)
-        if known is None:
-            raise
-        return known  # the same launch, asked for twice at once
     except Exception:
         fleet.release(job_id)
         raise
     if stored.id != job_id:
         fleet.release(job_id)
-    workflow.start(stored.id)
     return stored
 
 

@@ -5,7 +5,6 @@ from itertools import islice
 
 from chalicelib.contracts.files import ObjectInfo
 from chalicelib.contracts.report import Report
-from chalicelib.contracts.workspace import INPUT_FOLDERS
 from chalicelib.domain import object_keys
 from chalicelib.domain.archives import ArchiveDirectory, Unreadable
 from chalicelib.domain.errors import ObjectNotFound
@@ -14,6 +13,7 @@ from chalicelib.domain.validation import findings
 from chalicelib.domain.workspaces import cards, shards
 from chalicelib.ports import Clock, ObjectStore, ReportStore
 from chalicelib.services.archives import read_directory
+from chalicelib.services.listing import inputs
 
 MOST_TEXTS = 500
 """Scripts beyond so many are not read; a finding says so."""
@@ -46,7 +46,7 @@ def snapshot(workspace: str, *, bucket: str, objects: ObjectStore) -> WorkspaceS
     """The five input folders listed, their small texts and the directories of their shards read. What is deleted meanwhile
     is left out; an empty or absent folder is no error."""
     prefix = object_keys.workspace(workspace)
-    listed = [item for folder in INPUT_FOLDERS for item in _listed(f"{prefix}{folder}/", bucket, objects)]
+    listed = list(inputs(bucket, prefix, objects=objects))
     texts, archives, gone = dict[str, bytes](), dict[str, ArchiveDirectory | Unreadable](), set[str]()
     for item in (*islice(_small_texts(listed, prefix), MOST_TEXTS), *shards(listed, prefix)):
         path = item.key.removeprefix(prefix)
@@ -59,16 +59,6 @@ def snapshot(workspace: str, *, bucket: str, objects: ObjectStore) -> WorkspaceS
             gone.add(item.key)
     there = tuple(item for item in listed if item.key not in gone)
     return WorkspaceSnapshot(workspace, prefix, there, texts, archives)
-
-
-def _listed(prefix: str, bucket: str, objects: ObjectStore) -> Iterator[ObjectInfo]:
-    cursor: str | None = None
-    while True:
-        page = objects.list(bucket, prefix, cursor=cursor)
-        yield from page.objects
-        cursor = page.cursor
-        if cursor is None:
-            return
 
 
 def _small_texts(listed: list[ObjectInfo], prefix: str) -> Iterator[ObjectInfo]:

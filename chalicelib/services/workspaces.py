@@ -2,13 +2,11 @@
 
 import hashlib
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 
 from chalicelib.contracts.account import Principal
-from chalicelib.contracts.files import ObjectInfo
 from chalicelib.contracts.wizard import WizardForm
 from chalicelib.contracts.workspace import (
-    INPUT_FOLDERS,
     Built,
     FileEdit,
     FileText,
@@ -33,6 +31,7 @@ from chalicelib.domain.workspaces import cards, render
 from chalicelib.job_scripts.sources import sources
 from chalicelib.ports import AccountStore, JobStore, ObjectStore, ReportStore
 from chalicelib.services.account import bucket_name
+from chalicelib.services.listing import inputs
 from chalicelib.settings import Settings
 
 LARGEST_TEXT = 1_000_000
@@ -48,13 +47,17 @@ def create_workspace(
     name = cleaned(form)
     texts = render(form, sources())
     if _taken(bucket, name, objects=objects):
-        suggestion = free_name(name, _Taken(bucket, objects))
-        hint = f"Open the workspace, or use the name {suggestion}."
-        raise NameTaken(f"a workspace {name!r} exists already", hint=hint, fields={"suggestion": suggestion})
+        raise _name_taken(bucket, name, objects=objects)
     try:
         return _write(user, bucket, name, texts, dict.fromkeys(texts), objects=objects, settings=settings)
     except PreconditionFailed:
-        raise NameTaken(f"a workspace {name!r} was made at the same moment", fields={"suggestion": f"{name}-2"}) from None
+        raise _name_taken(bucket, name, objects=objects) from None  # made by somebody else at the same moment
+
+
+def _name_taken(bucket: str, name: str, *, objects: ObjectStore) -> NameTaken:
+    suggestion = free_name(name, _Taken(bucket, objects))
+    hint = f"Open the workspace, or use the name {suggestion}."
+    return NameTaken(f"a workspace {name!r} exists already", hint=hint, fields={"suggestion": suggestion})
 
 
 def cleaned(form: WizardForm) -> str:
@@ -116,16 +119,20 @@ def _write(
 ) -> Built:
     """Write each file over the state it was seen in (None: absent); another state: PreconditionFailed."""
     prefix = object_keys.workspace(name)
-    record = _record(user, name, objects=objects, settings=settings)
-    for path, text in texts.items():
-        etag = seen.get(path)
-        info = objects.put(
-            bucket, prefix + path, text.encode(), content_type=_content_type(path), if_match=etag, if_absent=etag is None
-        )
-        record[path] = info.etag
-    key = object_keys.generated_record(user.user, name)
-    objects.put(settings.platform_bucket, key, json.dumps(record).encode(), content_type="application/json")
-    return _built(name, record, bucket, objects=objects)
+    record, written = _record(user, name, objects=objects, settings=settings), dict[str, str]()
+    try:
+        for path, text in texts.items():
+            etag = seen.get(path)
+            info = objects.put(
+                bucket, prefix + path, text.encode(), content_type=_content_type(path), if_match=etag, if_absent=etag is None
+            )
+            written[path] = info.etag
+    finally:
+        if written:  # also when a later file was refused: what is written is ours, not an edit by hand
+            key = object_keys.generated_record(user.user, name)
+            text = json.dumps(record | written)
+            objects.put(settings.platform_bucket, key, text.encode(), content_type="application/json")
+    return _built(name, record | written, bucket, objects=objects)
 
 
 def _record(user: Principal, name: str, *, objects: ObjectStore, settings: Settings) -> dict[str, str]:
@@ -156,23 +163,6 @@ def _built(name: str, record: dict[str, str], bucket: str, *, objects: ObjectSto
     )
     state = json.dumps([(file.path, file.etag) for file in files])
     return Built(name=name, prefix=prefix, files=files, etag=hashlib.sha256(state.encode()).hexdigest()[:32])
-
-
-def every_object(bucket: str, prefix: str, *, objects: ObjectStore) -> Iterator[ObjectInfo]:
-    """All objects under a prefix, page after page."""
-    cursor: str | None = None
-    while True:
-        page = objects.list(bucket, prefix, cursor=cursor)
-        yield from page.objects
-        cursor = page.cursor
-        if cursor is None:
-            return
-
-
-def inputs(bucket: str, prefix: str, *, objects: ObjectStore) -> Iterator[ObjectInfo]:
-    """All objects of a workspace's five input folders; logs and models are not read through."""
-    for folder in INPUT_FOLDERS:
-        yield from every_object(bucket, f"{prefix}{folder}/", objects=objects)
 
 
 def check_name(name: str) -> None:

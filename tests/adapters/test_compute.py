@@ -230,3 +230,15 @@ def test_nobody_looks_on_when_nothing_runs(laptop: Laptop) -> None:
     before = wake_ups_of_the_watch()
     time.sleep(0.5)
     assert wake_ups_of_the_watch() - before < 6
+
+
+def test_the_running_workers_of_a_job_are_known_without_their_handles(laptop: Laptop) -> None:
+    compute = laptop.compute()
+    handle = laptop.start(compute)
+    assert (compute.handles("job-1"), compute.handles("job-2")) == ((handle,), ())
+
+
+def test_a_worker_that_is_gone_is_no_handle_of_its_job(laptop: Laptop) -> None:
+    compute = laptop.compute("raise SystemExit(0)")
+    laptop.start(compute)
+    eventually(lambda: compute.handles("job-1") == ())

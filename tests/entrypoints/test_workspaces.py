@@ -183,3 +183,12 @@ def test_a_hand_edit_made_while_building_again_is_not_overwritten(world: World) 
     world.objects.before_put = lambda _: edit_meta(world)
     answer = world.call("PUT", "/workspaces/digits", {"name": {"name": "digits"}}, headers={"If-Match": etag})
     assert answer.status == 412
+
+
+def test_what_was_built_before_a_refusal_is_not_called_an_edit_by_hand(world: World) -> None:
+    etag = str(make(world)["etag"])
+    world.objects.before_put = lambda _: edit_meta(world)
+    body = {"name": {"name": "digits"}, "federation": {"rounds": 9}}
+    world.call("PUT", "/workspaces/digits", body, headers={"If-Match": etag})
+    built = world.call("GET", "/workspaces/digits/built").body
+    assert [file["path"] for file in built["files"] if file["edited"]] == ["configs/meta.json"]
