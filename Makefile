@@ -5,10 +5,12 @@ BIN := $(VENV)/bin
 DATA ?= .tutti
 REQUIREMENTS := requirements.txt local_stack/requirements.txt worker_image/requirements.txt examples/requirements.txt tests/requirements.txt
 TORCH_INDEX := $(if $(TORCH_INDEX_URL),--extra-index-url $(TORCH_INDEX_URL))
-CODE := app.py chalicelib local_stack worker_image client examples tests
+DEFINITION := step_functions/training_job.asl.json
+DEFINITION_LINTS := step_functions/node_modules/.package-lock.json
+CODE := app.py chalicelib local_stack worker_image client examples benchmarks tests
 
 .DEFAULT_GOAL := help
-.PHONY: help install demo up down reset status code test test-fast test-process check lint types schema
+.PHONY: help install demo up down reset status code test test-fast test-process test-slow check lint definition types schema
 
 help: ## List the targets
 	@awk -F':.*## ' '/^[a-z-]+:.*## / {printf "  make %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -49,14 +51,30 @@ test-fast: install
 test-process: install
 	@$(BIN)/python -m pytest -n 2 --dist loadfile -m "process and not slow" --durations 10
 
+test-slow: install ## Run the wide matrices (real processes in every phase and fault, large files, load)
+	@$(BIN)/python -m pytest -n 2 --dist loadfile -m "slow and not alone" --durations 15
+	@$(BIN)/python -m pytest -m "slow and alone" --durations 15
+
 check: install ## Format, lint, check types, run the fast tests
 	@$(BIN)/ruff format --quiet $(CODE)
 	@$(BIN)/ruff check --quiet --fix $(CODE)
-	@$(MAKE) --no-print-directory types test-fast
+	@$(MAKE) --no-print-directory definition types test-fast
 
-lint: install
+lint: install definition
 	@$(BIN)/ruff format --check --quiet $(CODE) || { echo "not formatted: run 'make check'"; exit 1; }
 	@$(BIN)/ruff check --quiet $(CODE)
+
+definition: install $(if $(shell command -v npm),$(DEFINITION_LINTS)) ## Lint the state machine's definition
+	@$(BIN)/python -m local_stack.state_machine.lint $(DEFINITION)
+	@if test -e $(DEFINITION_LINTS) && command -v node >/dev/null; then \
+		step_functions/node_modules/.bin/statelint $(DEFINITION) && \
+		step_functions/node_modules/.bin/asl-validator --silent --json-path $(DEFINITION) || \
+		{ step_functions/node_modules/.bin/asl-validator --json-path $(DEFINITION); exit 1; }; \
+	else echo "Only the project's own lint read $(DEFINITION): statelint and asl-validator need node 18 or newer with npm"; fi
+
+$(DEFINITION_LINTS): step_functions/package.json step_functions/package-lock.json
+	@npm ci --prefix step_functions --ignore-scripts --no-audit --no-fund --silent
+	@touch $@
 
 types: install
 	@$(BIN)/mypy --no-error-summary $(CODE)

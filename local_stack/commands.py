@@ -5,6 +5,7 @@ import getpass
 import json
 import shutil
 import signal
+import sys
 import threading
 import time
 from collections.abc import Callable
@@ -30,6 +31,8 @@ from local_stack.wsgi_server import PortTaken
 
 Act = Callable[[argparse.Namespace], int]
 _JOBS_END_WITHIN_S = 45.0
+_TURN_S = 0.001
+"""How long one thread may compute while others wait: by default a short answer waits 5 ms whenever it read something."""
 _STACK_ENDS_WITHIN_S = 20.0
 
 __all__ = ["VERSION", "Act", "CannotDo", "code", "default_name", "down", "reset", "status", "up"]
@@ -56,12 +59,12 @@ def up(arguments: argparse.Namespace) -> int:
     stopped = threading.Event()
     for one in (signal.SIGINT, signal.SIGTERM):
         signal.signal(one, lambda *_: stopped.set())
+    sys.setswitchinterval(_TURN_S)
     stack = Stack(arguments.data, arguments.port)
     write_log_to(places.log)
     try:
         _start(stack, arguments.ready)
-        while not stopped.wait(3600):
-            pass
+        stack.stay(stopped)
         _say_goodbye(stack, cancel_jobs=arguments.ephemeral)
     except (ObjectStoreDown, PortTaken, OSError) as error:
         raise CannotDo(str(error)) from error

@@ -6,6 +6,8 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from threading import Condition, Thread
 
+import psutil
+
 from chalicelib.domain.errors import NoCapacity
 from chalicelib.ports import WorkerExit, WorkerSpec
 from local_stack.process_tree import members
@@ -147,10 +149,16 @@ class LaptopCompute:
                 self._changed.wait_for(lambda: self._closed or self._watched)
                 watched = tuple(self._watched.values())
             for process in watched:
-                self._look_at(process)
+                self._look_safely_at(process)
             with self._changed:
                 if self._changed.wait_for(lambda: self._closed, self._poll):
                     return
+
+    def _look_safely_at(self, process: WorkerProcess) -> None:
+        try:
+            self._look_at(process)
+        except (OSError, psutil.Error):  # a full disk, say: the watch over the others, and over this one later, goes on
+            self._log.exception("a worker could not be looked at", extra={"handle": process.handle})
 
     def _look_at(self, process: WorkerProcess) -> None:
         with self._changed:

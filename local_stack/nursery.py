@@ -1,6 +1,9 @@
 """The workers' nursery: one process that has torch and NVFLARE imported and lends forks, kept only while workers run."""
 
+import hashlib
 import logging
+import os
+import shutil
 import subprocess
 import tempfile
 import threading
@@ -8,18 +11,20 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
+from stat import S_IMODE
 
 from local_stack.child_process import end
 
 _LONGEST_SOCKET_PATH = 100
-_IDLE_S = 60.0
+_IDLE_S = 15.0
 _OPENS_WITHIN_S = 5.0
 _LOOK_EVERY_S = 2.0
 _LEAVES_WITHIN_S = 5.0
 
 
 class Nursery:
-    """Starts ``command`` with a socket's path when a worker is about to start, and ends it a minute after the last has left.
+    """Starts ``command`` with a socket's path when a worker is about to start, and ends it soon after the last has left: it holds
+    some 150 MB, which belong to nobody while no job is there.
 
     Without it a worker imports everything by itself, so nothing here may fail a job.
     """
@@ -36,7 +41,8 @@ class Nursery:
         self.socket = _socket_path(folder)
         self._log_file = folder / "nursery.log"
         self._command = (*command, str(self.socket))
-        self._environment = dict(environment)
+        self._temporary = folder / "nursery.tmp"  # torch makes a cache where temporary files go
+        self._environment = {**environment, "TMPDIR": str(self._temporary)}
         self._busy = busy
         self._idle_s = idle_s
         self._wanted = threading.Event()
@@ -62,6 +68,8 @@ class Nursery:
         self._wanted.set()
         if self._thread.is_alive():
             self._thread.join(2 * _LEAVES_WITHIN_S)
+        if self.socket.parent != self._log_file.parent:
+            shutil.rmtree(self.socket.parent, ignore_errors=True)
 
     def _keep(self) -> None:
         while not self._closed.is_set():
@@ -79,6 +87,7 @@ class Nursery:
 
     def _run_until_idle(self) -> None:
         self.socket.unlink(missing_ok=True)
+        self._temporary.mkdir(exist_ok=True)
         with self._log_file.open("ab") as log:
             process = subprocess.Popen(
                 self._command, env=self._environment, stdin=subprocess.DEVNULL, stdout=log, stderr=log, start_new_session=True
@@ -89,6 +98,7 @@ class Nursery:
         finally:
             end(process, _LEAVES_WITHIN_S)
             self.socket.unlink(missing_ok=True)
+            shutil.rmtree(self._temporary, ignore_errors=True)
 
     def _wait_until_open(self, process: subprocess.Popen[bytes]) -> None:
         until = time.monotonic() + _OPENS_WITHIN_S
@@ -107,10 +117,13 @@ class Nursery:
 
 
 def _socket_path(folder: Path) -> Path:
-    """In the folder, or in the system's one for temporary files when that would be too long for a socket."""
+    """In the folder, or in a private one of this name for every stack of the folder, when that would be too long for a socket."""
     wanted = folder / "nursery.sock"
     if len(str(wanted)) <= _LONGEST_SOCKET_PATH:
         return wanted
+    short = Path(tempfile.gettempdir()) / f"tutti-{hashlib.sha256(str(folder).encode()).hexdigest()[:16]}"
     with suppress(OSError):
-        return Path(tempfile.mkdtemp(prefix="tutti-")) / "nursery.sock"
-    return wanted
+        short.mkdir(mode=0o700, exist_ok=True)
+        if short.lstat().st_uid == os.getuid() and S_IMODE(short.lstat().st_mode) == 0o700:
+            return short / wanted.name
+    return wanted  # no nursery then

@@ -14,6 +14,8 @@ from pathlib import Path
 from chalicelib.adapters.s3 import S3ObjectStore, s3_client
 from chalicelib.domain.errors import BucketNotFound, FLError
 from local_stack.child_process import ChildRecord, end
+from local_stack.disk import RESERVE
+from local_stack.disk_aware_store import DiskAwareStore
 from local_stack.ports_file import is_free, kept_ports
 from local_stack.private_files import write_private
 from local_stack.store_identities import KeyPair, StoreIdentities
@@ -78,6 +80,8 @@ class SeaweedFS:
             end(self._process, _GRACE_S)
             self._process = None
             self._record.forget()
+        for name in ("filer.sock", "s3.sock"):
+            (self.data / name).unlink(missing_ok=True)
         for name in ("master", "volume", "filer", "s3"):  # its sockets outlive it in a place that cannot be chosen
             port = self._ports[f"{name}_grpc"]
             (Path(tempfile.gettempdir()) / f"seaweedfs-{name}-grpc-{port}.sock").unlink(missing_ok=True)
@@ -95,14 +99,15 @@ class SeaweedFS:
     def client(self, keys: KeyPair | None = None) -> S3ObjectStore:
         """A store that signs with these keys, the platform's by default. The caller closes it."""
         pair = keys or self.admin
-        return S3ObjectStore(
+        return DiskAwareStore(
             s3_client(
                 endpoint_url=self.endpoint,
                 region=REGION,
                 access_key=pair.access_key,
                 secret_key=pair.secret_key,
                 path_style=True,
-            )
+            ),
+            self.data,
         )
 
     def _refuse_taken_ports(self) -> None:
@@ -194,6 +199,7 @@ def _arguments(ports: dict[str, int]) -> list[str]:
         "-master.volumeSizeLimitMB=1024",
         f"-volume.max={_VOLUMES}",
         "-volume.preStopSeconds=1",
+        f"-volume.minFreeSpace={RESERVE >> 20}MiB",  # the default is a hundredth of the disk, however large
         "-filer=true",
         "-filer.disableHttp=true",  # its HTTP port would read and write everything without credentials
         "-filer.localSocket=filer.sock",

@@ -3,7 +3,10 @@
 import logging
 import os
 import sys
+import threading
+from collections.abc import Sequence
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from pathlib import Path
 
 from chalice.app import Chalice
@@ -14,8 +17,9 @@ from chalicelib.adapters.s3 import S3ObjectStore
 from chalicelib.adapters.step_functions import StepFunctionsWorkflow, step_functions_client
 from chalicelib.adapters.system import SystemClock, SystemIds
 from chalicelib.contracts.account import SignIn
-from chalicelib.entrypoints.events import look_around
+from chalicelib.entrypoints.events import after_a_break, look_around
 from chalicelib.settings import Settings
+from local_stack import half_uploads
 from local_stack.bucket_keys import SeaweedBucketKeys
 from local_stack.clock import Ticker
 from local_stack.compute import LaptopCompute
@@ -30,6 +34,7 @@ from local_stack.object_store import REGION, SeaweedFS
 from local_stack.ports_file import kept_ports
 from local_stack.records import AccountRecords, JobRecords, Records, ReportRecords
 from local_stack.state_machine.engine import Engine
+from local_stack.store_keeper import StoreKeeper
 from local_stack.training_job import ARN, NAME, definition
 from local_stack.upload_events import UploadEvents, sweep
 from local_stack.worker_environment import Surroundings, python_environment
@@ -37,6 +42,7 @@ from local_stack.worker_environment import Surroundings, python_environment
 PROJECT = Path(__file__).resolve().parents[1]
 PLATFORM_BUCKET = "tutti-platform"
 HOST = "127.0.0.1"
+_LOOK_EVERY_S = 1.0
 
 logger = logging.getLogger(__name__)
 
@@ -91,6 +97,9 @@ class Stack:
         self._nursery = self._make_nursery()
         self._compute = self._make_compute()
         self._ticker = Ticker(lambda since: look_around(bootstrap.current_app(), since))
+        self._keeper = StoreKeeper(self._store)
+        self._half_uploads = Ticker(self._drop_half_uploads, half_uploads.LOOK_EVERY_S)
+        self._unswept: Sequence[str] = ()
         self._objects: S3ObjectStore | None = None
         self._gateway: Gateway | None = None
 
@@ -117,6 +126,7 @@ class Stack:
         self._objects.create_bucket(PLATFORM_BUCKET, origins=())
         # Before the engine: at once it calls the functions that a crash has cut off.
         bootstrap.install(self._app(self._objects, ARN))
+        after_a_break(bootstrap.current_app())
         self._nursery.start()
         self._compute.reattach()
         self._engine.start()
@@ -127,12 +137,32 @@ class Stack:
         self._gateway.start()
         self._events.start()
         self._ticker.start()
-        buckets = [bucket for _, bucket in AccountRecords(self._records).buckets()]
-        sweep(self._objects, buckets, self._events.raise_event)
+        self._half_uploads.start()
+        self._sweep(self._buckets())
+
+    def stay(self, stopped: threading.Event) -> None:
+        """Look after the object store until the stack is to stop: one that ends is brought back, and what was uploaded meanwhile
+        is looked for. It cannot be brought back: ObjectStoreDown. To be called from the thread that called ``start``."""
+        while not stopped.wait(_LOOK_EVERY_S):
+            if self._keeper.look():
+                self._sweep(self._buckets())
+            elif self._unswept:
+                self._sweep(self._unswept)
+
+    def _buckets(self) -> Sequence[str]:
+        return tuple(bucket for _, bucket in AccountRecords(self._records).buckets())
+
+    def _drop_half_uploads(self, _since: datetime) -> None:
+        half_uploads.drop_half_uploads(self._store, self._buckets(), datetime.now(UTC))
+
+    def _sweep(self, buckets: Sequence[str]) -> None:
+        if self._objects is not None:
+            self._unswept = sweep(self._objects, buckets, self._events.raise_event)
 
     def stop(self) -> None:
         """Take everything down but the workers, which wait ten minutes for the stack to come back."""
         self._ticker.stop()
+        self._half_uploads.stop()
         if self._gateway is not None:
             self._gateway.stop()
         self._compute.close()
@@ -175,7 +205,7 @@ class Stack:
         issuer = self.issuer
         origins = (self.url, self.url.replace(HOST, "localhost"))
         return bootstrap.App(
-            settings=Settings(
+            settings=Settings.from_env(
                 region=REGION,
                 platform_bucket=PLATFORM_BUCKET,
                 origins=origins,

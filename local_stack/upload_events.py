@@ -5,11 +5,12 @@ import logging
 import secrets
 import threading
 from base64 import b64decode
-from collections.abc import Callable, Iterable, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from http import HTTPStatus
-from queue import SimpleQueue
+from queue import Empty, SimpleQueue
 from re import compile as regex
 from time import time_ns
 from typing import TYPE_CHECKING, Any
@@ -17,7 +18,7 @@ from uuid import uuid4
 
 from chalicelib.contracts.workspace import INPUT_FOLDERS
 from chalicelib.domain import object_keys
-from chalicelib.domain.errors import FLError
+from chalicelib.domain.errors import BucketNotFound, FLError
 from chalicelib.ports import ObjectStore
 from local_stack.answers import Answer, body_of
 from local_stack.object_store import PROBE_BUCKET
@@ -28,8 +29,11 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 Event = dict[str, Any]
+Subject = tuple[str, str, bool]
 
 _AGAIN_AFTER_S = (0.5, 2.0, 10.0)
+"""Pauses after an event whose check met a store that is away; the last one is repeated."""
+_TRIES = 60
 _ACCOUNT = "000000000000"
 _REGION = "us-east-1"
 _CREATED, _DELETED = "Object Created", "Object Deleted"
@@ -57,7 +61,7 @@ class UploadEvents:
     def __init__(self, on_event: Callable[[Event], None], *, secret: str | None = None) -> None:
         self._on_event = on_event
         self._queue: SimpleQueue[Event | None] = SimpleQueue()
-        self._stopping = threading.Event()
+        self._tries: Counter[Subject] = Counter()
         self._thread = threading.Thread(target=self._handle_all, name="upload-events", daemon=True)
         self.path = f"/_store/{secret or secrets.token_urlsafe(24)}"
 
@@ -67,7 +71,6 @@ class UploadEvents:
 
     def stop(self) -> None:
         """Handle what has arrived and end the thread, within 10 s."""
-        self._stopping.set()
         self._queue.put(None)
         if self._thread.is_alive():
             self._thread.join(10)
@@ -90,36 +93,45 @@ class UploadEvents:
         return Answer(HTTPStatus.NO_CONTENT).send(environ, start_response)
 
     def _handle_all(self) -> None:
-        ended = False
+        ended, failed = False, dict[Subject, Event]()
         while not ended:
-            waiting, ended = self._drained()
-            for event in waiting:
-                self._handle(event)
+            arrived, ended = self._drained(self._pause(failed))
+            failed = {subject: event for subject, event in {**failed, **arrived}.items() if not self._handle(subject, event)}
 
-    def _drained(self) -> tuple[list[Event], bool]:
-        """What waits, the newest event of each workspace only since one check sees all of it; and whether it is the end."""
-        newest: dict[tuple[str, str, bool], Event] = {}
-        while (event := self._queue.get()) is not None:
-            newest[_subject(event)] = event
-            if self._queue.empty():
-                return list(newest.values()), False
-        return list(newest.values()), True
+    def _pause(self, failed: Mapping[Subject, Event]) -> float | None:
+        """How long to wait for the next event before the failed ones are tried again; None: there is none."""
+        tries = min((self._tries[subject] for subject in failed), default=0)
+        return _AGAIN_AFTER_S[min(tries, len(_AGAIN_AFTER_S)) - 1] if tries else None
 
-    def _handle(self, event: Event) -> None:
-        for pause in (*_AGAIN_AFTER_S, None):
-            try:
-                return self._on_event(event)
-            except FLError as error:
-                logger.warning("an upload event waits", extra={"subject": _subject(event), "error": error.message})
-            except Exception:  # a door: one bad event must not end the others
-                logger.exception("an upload event was not handled", extra={"subject": _subject(event)})
-                return None
-            if pause is None or self._stopping.wait(pause):
-                return None
-        return None
+    def _drained(self, patience_s: float | None) -> tuple[dict[Subject, Event], bool]:
+        """What has arrived, the newest event of each workspace only since one check sees all of it; and whether it is the end."""
+        newest: dict[Subject, Event] = {}
+        try:
+            while (event := self._queue.get(timeout=patience_s)) is not None:
+                newest[_subject(event)] = event
+                if self._queue.empty():
+                    return newest, False
+        except Empty:
+            return newest, False
+        return newest, True
+
+    def _handle(self, subject: Subject, event: Event) -> bool:
+        """Whether nothing more is to be done for the event."""
+        try:
+            self._on_event(event)
+        except FLError as error:
+            self._tries[subject] += 1
+            if self._tries[subject] < _TRIES:
+                logger.warning("an upload event waits", extra={"subject": subject, "error": error.message})
+                return False
+            logger.error("an upload event was given up", extra={"subject": subject, "error": error.message})
+        except Exception:  # a door: one bad event must not end the others
+            logger.exception("an upload event was not handled", extra={"subject": subject})
+        self._tries.pop(subject, None)
+        return True
 
 
-def _subject(event: Event) -> tuple[str, str, bool]:
+def _subject(event: Event) -> Subject:
     """What an event is about: its workspace, and whether an input of it changed; elsewhere the key itself."""
     bucket, key = event["detail"]["bucket"]["name"], event["detail"]["object"]["key"]
     place = object_keys.workspace_of(key)
@@ -169,17 +181,20 @@ def event_of(change: StoreChange) -> Event:
     }
 
 
-def sweep(objects: ObjectStore, buckets: Sequence[str], raise_event: Callable[[Event], None]) -> int:
-    """Raise one event per workspace, for what happened while nobody listened; how many. An unreadable bucket is logged."""
-    raised = 0
+def sweep(objects: ObjectStore, buckets: Sequence[str], raise_event: Callable[[Event], None]) -> Sequence[str]:
+    """Raise one event per workspace, for what happened while nobody listened. The buckets that could not be read now, to be
+    swept again; one that is gone is not among them."""
+    unread: list[str] = []
     for bucket in buckets:
         try:
             for folder in _workspaces(objects, bucket):
                 raise_event(event_of(_any_change(objects, bucket, folder)))
-                raised += 1
+        except BucketNotFound as error:
+            logger.warning("a bucket is gone", extra={"bucket": bucket, "error": error.message})
         except FLError as error:
             logger.warning("a bucket was not swept", extra={"bucket": bucket, "error": error.message})
-    return raised
+            unread.append(bucket)
+    return unread
 
 
 def _workspaces(objects: ObjectStore, bucket: str) -> Iterable[str]:

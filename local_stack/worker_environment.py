@@ -33,6 +33,7 @@ def worker_environment(
         "TUTTI_API": surroundings.api_url,
         "TUTTI_CODE": spec.code,
         "TUTTI_WORK": str(scratch),
+        "TMPDIR": str(scratch),
         "TUTTI_HOST": surroundings.host,
         MARKER: handle,
     }

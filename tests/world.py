@@ -16,7 +16,7 @@ from chalicelib.contracts.worker import Role
 from chalicelib.domain.errors import NotSignedIn
 from chalicelib.entrypoints.events import look_around, object_changed
 from chalicelib.entrypoints.steps import steps_of
-from chalicelib.ports import WorkerSpec
+from chalicelib.ports import Clock, Compute, ObjectStore, WorkerSpec, Workflow
 from chalicelib.services import account, training
 from chalicelib.services.training import Steps
 from chalicelib.settings import Settings
@@ -227,18 +227,13 @@ class World:
 
 
 SERVER_ROLE = Role.SERVER
+SETTINGS = Settings(platform_bucket="tutti-platform", origins=("http://127.0.0.1:1",))
 
 
-@contextmanager
-def world(folder: Path) -> Iterator[World]:
-    """A fresh installation; its App is the one app.py serves until the next is made."""
-    os.environ.setdefault("AWS_DEFAULT_REGION", "us-east-1")
-    records = Records(folder / "records.db")
-    objects, compute, workflow, clock = MemoryObjectStore(), MemoryCompute(), MemoryWorkflow(), MemoryClock()
-    settings = Settings(platform_bucket="tutti-platform", origins=("http://127.0.0.1:1",))
-    objects.create_bucket(settings.platform_bucket, origins=())
-    app = bootstrap.App(
-        settings=settings,
+def installation(records: Records, objects: ObjectStore, compute: Compute, workflow: Workflow, clock: Clock) -> bootstrap.App:
+    """An App over these records and ports, on a machine with four slots."""
+    return bootstrap.App(
+        settings=SETTINGS,
         objects=objects,
         bucket_keys=MemoryBucketKeys(),
         jobs=JobRecords(records),
@@ -252,6 +247,16 @@ def world(folder: Path) -> Iterator[World]:
         verify=refuse,
         sign_in=SignIn(issuer="i", authorize_url="a", token_url="t", client_id="console", cli_client_id="cli"),
     )
+
+
+@contextmanager
+def world(folder: Path) -> Iterator[World]:
+    """A fresh installation; its App is the one app.py serves until the next is made."""
+    os.environ.setdefault("AWS_DEFAULT_REGION", "us-east-1")
+    records = Records(folder / "records.db")
+    objects, compute, workflow, clock = MemoryObjectStore(), MemoryCompute(), MemoryWorkflow(), MemoryClock()
+    objects.create_bucket(SETTINGS.platform_bucket, origins=())
+    app = installation(records, objects, compute, workflow, clock)
     bootstrap.install(app)
     try:
         yield World(app, objects, compute, workflow, clock)

@@ -1,7 +1,7 @@
 """ObjectStore on S3: AWS's own, or SeaweedFS on the laptop; which one is decided by the client handed in."""
 
 from collections.abc import Callable, Mapping, Sequence
-from datetime import timedelta
+from datetime import datetime, timedelta
 from email.utils import parsedate_to_datetime
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
@@ -10,6 +10,8 @@ from boto3.s3.transfer import TransferConfig
 from boto3.session import Session
 from botocore.config import Config
 from botocore.exceptions import ClientError
+from botocore.session import get_session
+from botocore.utils import parse_timestamp
 
 from chalicelib.adapters.errors import translated
 from chalicelib.adapters.s3_bucket import make_bucket, write_settings
@@ -59,7 +61,7 @@ def s3_client(
         request_checksum_calculation="when_required",
         response_checksum_validation="when_required",
     )
-    return Session().client(
+    return _session().client(
         "s3",
         endpoint_url=endpoint_url,
         region_name=region,
@@ -252,6 +254,19 @@ class S3ObjectStore:
                 answer = self._s3.delete_objects(Bucket=bucket, Delete={"Objects": batch, "Quiet": True})
             for refused in answer.get("Errors", []):
                 raise StoreUnavailable(f"{refused.get('Key')} could not be deleted: {refused.get('Message')}")
+
+
+def _session() -> Session:
+    """botocore guesses every date's format, which takes longer than all the rest of a listing: 0.2 s a page of 1,000 objects."""
+    session = get_session()
+    session.get_component("response_parser_factory").set_parser_defaults(timestamp_parser=_instant)
+    return Session(botocore_session=session)
+
+
+def _instant(value: Any) -> datetime:
+    if isinstance(value, str) and value.endswith("Z"):
+        return datetime.fromisoformat(value)
+    return parse_timestamp(value)
 
 
 def _code(error: ClientError) -> str:

@@ -64,9 +64,10 @@ class PartUrl(Lenient):
 
 
 class PartUrls(Lenient):
-    """The signed parts."""
+    """The signed parts; each URL opens for ``expires_in_s`` seconds from now."""
 
     urls: tuple[PartUrl, ...]
+    expires_in_s: int
 
 
 class Parts(Lenient):
@@ -76,11 +77,12 @@ class Parts(Lenient):
 
 
 class SignedDownload(Lenient):
-    """A URL that gives one object for ``expires_in_s`` seconds."""
+    """A URL that gives one object for ``expires_in_s`` seconds; the ETag tells whether two URLs give the same bytes."""
 
     url: str
     key: str
     size: int
+    etag: str
     expires_in_s: int
 
 

@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from chalicelib.contracts.base import Instant, Lenient, Strict
+from chalicelib.contracts.base import Instant, Lenient, Measured, Said, Strict
 from chalicelib.contracts.offers import Requirements
 
 
@@ -44,12 +44,18 @@ class ReasonCode(StrEnum):
     STOPPED_BY_USER = "stopped_by_user"
     IMPORT_FAILED = "import_failed"
     """scripts/ could not be imported: syntax, missing package, exception at import."""
+    MISSING_MODULE = "missing_module"
+    """scripts/ import a module that is neither among them nor installed."""
+    DEPENDENCY_CONFLICT = "dependency_conflict"
+    """Two installed packages do not fit each other, such as torch and numpy."""
     NAME_MISSING = "name_missing"
     """The model class or the training function is not in the module."""
     MODEL_BUILD_FAILED = "model_build_failed"
     """The model class raised when it was built with the server config's args."""
     CHECKPOINT_FAILED = "checkpoint_failed"
     """The base checkpoint could not be loaded into the model."""
+    MODEL_TOO_LARGE = "model_too_large"
+    """The model is larger than a round of the platform can carry."""
     CONFIG_INVALID = "config_invalid"
     """NVFLARE refused one of the configs."""
     TRAINING_RAISED = "training_raised"
@@ -65,8 +71,14 @@ class ReasonCode(StrEnum):
     BELOW_MINIMUM = "below_minimum"
     """Fewer workers than the minimum are left, or answered in a round."""
     PROCESS_KILLED = "process_killed"
-    """A worker's process ended by a signal or without a word."""
+    """A worker's process was ended from outside, by a signal such as SIGKILL, or nobody knows how."""
+    PROCESS_CRASHED = "process_crashed"
+    """The training process ended itself: ``os._exit``, or a crash in native code (SIGSEGV and the like)."""
     OUT_OF_MEMORY = "out_of_memory"
+    GPU_MEMORY = "gpu_memory"
+    """The GPU had too little memory left."""
+    SHARED_MEMORY = "shared_memory"
+    """A data loader's processes ran out of /dev/shm."""
     WORKER_SILENT = "worker_silent"
     """No heartbeat within the heartbeat timeout."""
     WORKER_NOT_JOINED = "worker_not_joined"
@@ -85,13 +97,13 @@ class Cause(Lenient):
     """The first cause of an end: a code, a sentence, the place and the lines that show it."""
 
     code: ReasonCode
-    sentence: str
+    sentence: Said
     site: str | None = None
     file: str | None = None
     """Relative to the workspace, e.g. ``scripts/model_def.py``."""
     line: int | None = None
     round: int | None = None
-    evidence: tuple[str, ...] = ()
+    evidence: tuple[Said, ...] = ()
     """The last lines of the traceback or log that show it; at most 40."""
 
 
@@ -152,6 +164,8 @@ class Job(Lenient):
     round: int | None = None
     """The round in progress, counted from 0; None before the first."""
     rounds_done: int = 0
+    loss: float | None = None
+    """The workers' mean loss of the newest round, when their training function returns one."""
     joined: int = 0
     lost: int = 0
     server_joined: bool = False
@@ -174,6 +188,8 @@ class Job(Lenient):
     model_size: int | None = None
     first_cause: Cause | None = None
     """The earliest failure any worker reported; what the job is FAILED with when it cannot go on."""
+    stuck: Cause | None = None
+    """What the worker that was last warned about as stuck was doing; explains a round that times out for it."""
 
 
 class JobView(Lenient):
@@ -190,6 +206,7 @@ class JobView(Lenient):
     rounds: int
     round: int | None
     rounds_done: int
+    loss: float | None
     joined: int
     lost: int
     gpu_type: str
@@ -236,6 +253,8 @@ class WorkerState(Lenient):
     of: int | None = None
     """Progress inside a round: step (from 1) of how many."""
     silent_warned: bool = False
+    stuck_since: Instant | None = None
+    """Since when it lives but nothing it does can be seen; None while it moves."""
     handle: str | None = None
     """What Compute needs to stop it; internal."""
     exited: bool = False
@@ -254,6 +273,8 @@ class WorkerView(Lenient):
     round: int | None
     step: int | None
     of: int | None
+    stuck_since: Instant | None
+    """Since when it lives but shows no progress: what a page counts from. None while it moves; nobody ends it for that."""
 
 
 class StateChanged(Lenient):
@@ -298,7 +319,7 @@ class Metrics(Lenient):
     site: str
     round: int
     source: Literal["train", "validate", "progress"]
-    values: dict[str, float | None]
+    values: dict[str, Measured]
     samples: int | None = None
     step: int | None = None
     of: int | None = None

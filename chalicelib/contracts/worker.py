@@ -5,8 +5,11 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from chalicelib.contracts.base import Lenient
+from chalicelib.contracts.base import Lenient, Measured, Said
 from chalicelib.contracts.job import Cause, Phase
+
+MODEL_LIMIT = 4 * 2**30
+"""Bytes. The server needs up to five times the model as memory, and an object store copies 5 GB at most in one piece."""
 
 
 class Role(StrEnum):
@@ -60,8 +63,12 @@ class Assignment(Lenient):
     checkpoint: Source | None = None
     server_address: str | None = None
     """``host:port`` of the central server's FL port; None for the server itself."""
-    model_limit: int = 2 * 2**30
+    model_limit: int = MODEL_LIMIT
+    """Bytes of all the global model's tensors; a larger one is refused before the first round."""
     memory_limit: int | None = None
+    """Bytes that all processes of this worker may hold together; None: as much as the machine has."""
+    stuck_after_s: float = 600.0
+    """After how long without any progress in training the worker says that it is stuck."""
     threads: int = 1
     """OMP_NUM_THREADS of the training process; 0: as many as it likes, the machine is its own."""
     shard_root: str = ""
@@ -73,7 +80,7 @@ class PhaseEvent(Lenient):
 
     type: Literal["phase"] = "phase"
     phase: Phase
-    detail: str = ""
+    detail: Said = ""
     round: int | None = None
 
 
@@ -84,7 +91,7 @@ class ProgressEvent(Lenient):
     round: int
     step: int | None = None
     of: int | None = None
-    metrics: dict[str, float | None] = Field(default_factory=dict)
+    metrics: dict[str, Measured] = Field(default_factory=dict)
 
 
 class HeartbeatEvent(Lenient):
@@ -112,7 +119,7 @@ class SiteResult(Lenient):
 
     accepted: bool
     samples: int | None = None
-    metrics: dict[str, float | None] = Field(default_factory=dict)
+    metrics: dict[str, Measured] = Field(default_factory=dict)
     refused: Cause | None = None
 
 
@@ -130,7 +137,7 @@ class ValidatedEvent(Lenient):
 
     type: Literal["validated"] = "validated"
     round: int
-    sites: dict[str, dict[str, float | None]]
+    sites: dict[str, dict[str, Measured]]
 
 
 class LogSegmentEvent(Lenient):
@@ -147,7 +154,20 @@ class WarningEvent(Lenient):
 
     type: Literal["warning"] = "warning"
     code: str
-    sentence: str
+    sentence: Said
+
+
+class StuckEvent(Lenient):
+    """The worker lives, but its training shows no progress; None: it moves again."""
+
+    type: Literal["stuck"] = "stuck"
+    quiet_s: float | None
+    """How long there has been none: no progress, no new phase, no line in the log."""
+    sentence: str = ""
+    file: str | None = None
+    """Where in the user's scripts it is, relative to the workspace."""
+    line: int | None = None
+    evidence: tuple[str, ...] = ()
 
 
 class FinishedEvent(Lenient):
@@ -176,6 +196,7 @@ WorkerEvent = Annotated[
     | ValidatedEvent
     | LogSegmentEvent
     | WarningEvent
+    | StuckEvent
     | FinishedEvent
     | FailedEvent,
     Field(discriminator="type"),

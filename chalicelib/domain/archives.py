@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from enum import StrEnum
 
+from chalicelib.domain.labels import LabelCount
 from chalicelib.domain.workspaces import is_junk
 
 
@@ -28,6 +29,8 @@ class ArchiveDirectory:
     """All members in the order of the directory."""
 
     entries: tuple[ArchiveEntry, ...]
+    labels: tuple[LabelCount, ...] = ()
+    """What its label files hold, those that are small and understood."""
 
     @property
     def files(self) -> tuple[ArchiveEntry, ...]:

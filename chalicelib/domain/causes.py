@@ -26,6 +26,14 @@ MEANINGS: dict[ReasonCode, Meaning] = {
         Fault.CODE,
         "Correct the line named, or add the missing package to requirements/requirements.txt; launch again.",
     ),
+    ReasonCode.MISSING_MODULE: _failed(
+        Fault.CODE,
+        "Add the package that brings the module to requirements/requirements.txt, or the file to scripts/; launch again.",
+    ),
+    ReasonCode.DEPENDENCY_CONFLICT: _failed(
+        Fault.SETTINGS,
+        "Ask for versions that fit each other in requirements/requirements.txt (for torch and numpy: 'numpy<2'); launch again.",
+    ),
     ReasonCode.NAME_MISSING: _failed(
         Fault.CODE, "Define the class or function in the module named, or correct its name in the configs."
     ),
@@ -36,6 +44,9 @@ MEANINGS: dict[ReasonCode, Meaning] = {
     ReasonCode.CHECKPOINT_FAILED: _failed(
         Fault.DATA,
         "Upload a checkpoint that holds a plain state dict of this model, or remove it to start afresh.",
+    ),
+    ReasonCode.MODEL_TOO_LARGE: _failed(
+        Fault.SETTINGS, "Train a smaller model, or only adapters beside a frozen one that the shards bring along."
     ),
     ReasonCode.CONFIG_INVALID: _failed(Fault.SETTINGS, "Correct the config named, or build the workspace again."),
     ReasonCode.TRAINING_RAISED: _failed(Fault.CODE, "Read the traceback, correct the line named, and launch again."),
@@ -53,14 +64,27 @@ MEANINGS: dict[ReasonCode, Meaning] = {
     ),
     ReasonCode.BELOW_MINIMUM: _failed(Fault.CODE, "Look at the logs of the workers that did not answer."),
     ReasonCode.PROCESS_KILLED: _failed(Fault.PROVIDER, "Launch again; if it recurs, look at the worker's memory use."),
+    ReasonCode.PROCESS_CRASHED: _failed(
+        Fault.CODE,
+        "Look for what ends the process: os._exit, a native library, an extension; try the function on the shard alone.",
+    ),
     ReasonCode.OUT_OF_MEMORY: _failed(Fault.SETTINGS, "Lower batch_size or choose workers with more memory, and launch again."),
+    ReasonCode.GPU_MEMORY: _failed(
+        Fault.SETTINGS,
+        "Lower batch_size, keep nothing on the GPU between rounds, or choose a GPU with more memory; launch again.",
+    ),
+    ReasonCode.SHARED_MEMORY: _failed(
+        Fault.CODE, "Load data in the training process itself: DataLoader(…, num_workers=0); launch again."
+    ),
     ReasonCode.WORKER_SILENT: _failed(Fault.PROVIDER, "Launch again; the machine or its network was lost."),
     ReasonCode.WORKER_NOT_JOINED: _failed(Fault.PROVIDER, "Look at the worker's log for what it last did, and launch again."),
     ReasonCode.REQUIREMENTS_FAILED: _failed(
         Fault.SETTINGS, "Correct requirements/requirements.txt as the resolver's lines say, and launch again."
     ),
     ReasonCode.SHARD_INVALID: _failed(Fault.DATA, "Make the zip anew and upload it again."),
-    ReasonCode.DISK_FULL: _failed(Fault.SETTINGS, "Choose workers with more free disk, or make the shards smaller."),
+    ReasonCode.DISK_FULL: _failed(
+        Fault.SETTINGS, "Free space on that disk or choose workers with more; or make the shards and outputs smaller."
+    ),
     ReasonCode.SERVER_LOST: _failed(Fault.PROVIDER, "Launch again; the rounds saved so far are in model_out/."),
     ReasonCode.MODEL_INVALID: _failed(
         Fault.CODE, "Look at the last rounds' losses: the averaged model was missing, did not load, or was not finite."

@@ -8,6 +8,7 @@ from difflib import unified_diff
 from chalicelib.contracts.job import LaunchedFile
 from chalicelib.domain.configs import (
     PATH_KEYS,
+    Entry,
     Object,
     executor_of,
     persistor_of,
@@ -18,12 +19,14 @@ from chalicelib.domain.configs import (
 )
 from chalicelib.domain.errors import BadConfig
 from chalicelib.domain.flare_facts import Facts, read_facts
+from chalicelib.domain.python_text import constructor_arguments
 from chalicelib.domain.text import decode, read
 from chalicelib.domain.workspaces import (
     AGGREGATOR,
     CLIENT_CONFIG,
     DATA_ROOT,
     EXECUTOR,
+    GENERATOR,
     META,
     PERSISTOR,
     REQUIREMENTS,
@@ -38,6 +41,7 @@ from chalicelib.domain.workspaces import (
 
 __all__ = ["CHECKPOINT", "Facts", "differences", "launched_copy", "read_facts"]
 
+OUT_DIR = "/var/tmp/nvflare/out"  # noqa: S108 (a canonical path as well)
 CHECKPOINT = "/var/tmp/nvflare/checkpoint/checkpoint.pt"  # noqa: S108 (the canonical path; each worker puts its own there)
 GENERIC_EXECUTOR = "custom_client_executor.GenericClientExecutor"
 GUARD = {"id": "tutti_guard", "path": "tutti_worker.federation.guard.UpdateGuard"}
@@ -71,9 +75,7 @@ def launched_copy(
     configs = {
         "meta.json": _meta(files, job_id, minimum),
         "app/config/config_fed_client.json": _client(files, custom, scripts or {}),
-        "app/config/config_fed_server.json": _server(
-            files, minimum, checkpoint, builds_model=_is_ours(PERSISTOR, custom, scripts or {})
-        ),
+        "app/config/config_fed_server.json": _server(files, minimum, checkpoint, ours=_ours(custom, scripts or {})),
     }
     requirements = read(files.get(REQUIREMENTS, b""), REQUIREMENTS)
     return {
@@ -132,13 +134,25 @@ def _client(files: Mapping[str, bytes], custom: Mapping[str, bytes], scripts: Ma
     assert isinstance(index, int)  # noqa: S101
     row = client["executors"][index]
     row["executor"]["args"] = args = deepcopy(entry.args)
-    if "data_root" in args:
-        args["data_root"] = DATA_ROOT
+    args.update(_folders(entry, custom, scripts))
     if entry.class_path == GENERIC_EXECUTOR and _takes_all_tasks(custom[EXECUTOR], scripts.get(EXECUTOR)):
         taken = {task for other in client["executors"] for task in other.get("tasks", [])}
         row["tasks"] = [*row["tasks"], *(task for task in TASKS if not taken & {task, "*"})]
     client.setdefault("default_task_fetch_interval", 0.1)
     return client
+
+
+def _folders(entry: Entry, custom: Mapping[str, bytes], scripts: Mapping[str, str]) -> Object:
+    """The canonical folders, for an executor that is given data_root or visibly takes it; ours is told its own by the worker."""
+    module, _, name = entry.class_path.rpartition(".")
+    file = f"{module.replace('.', '/')}.py"
+    taken = constructor_arguments(custom.get(file, b""), name)
+    folders = {"data_root": DATA_ROOT} if "data_root" in {*entry.args, *taken} else {}
+    ours = entry.class_path == GENERIC_EXECUTOR and EXECUTOR in _ours(custom, scripts)
+    if "out_dir_name" in taken and not ours:
+        # An executor as the port guide prints it joins this to data_root, and a path from / wins over what it is joined to.
+        folders["out_dir_name"] = OUT_DIR
+    return folders
 
 
 def _full_form(client: Object) -> Object:
@@ -165,13 +179,13 @@ def _takes_all_tasks(source: bytes, ours: str | None) -> bool:
     return bool(words & {"validate", "TASK_VALIDATION"}) and bool(words & {"submit_model", "TASK_SUBMIT_MODEL"})
 
 
-def _server(files: Mapping[str, bytes], minimum: int, checkpoint: bool, *, builds_model: bool) -> Object:
+def _server(files: Mapping[str, bytes], minimum: int, checkpoint: bool, *, ours: set[str]) -> Object:
     config = read_server(files)
     persistor, workflow = persistor_of(config), workflow_of(config)
     server: Object = {"format_version": 2, **deepcopy(config.value)}
     server["server"] = {"task_request_interval": 0.1, **config.object_at("server")}
     _set_checkpoint(server["components"][persistor.keys[1]], checkpoint)
-    if builds_model:
+    if PERSISTOR in ours:
         _leave_model_to_persistor(server["components"][persistor.keys[1]])
     for place in ("components", "workflows"):
         for index, _ in enumerate(config.objects_at(place)):
@@ -179,9 +193,20 @@ def _server(files: Mapping[str, bytes], minimum: int, checkpoint: bool, *, build
     flow = server["workflows"][workflow.keys[1]]
     flow["args"] = {**(flow.get("args") or {}), "min_clients": minimum}
     flow["args"].setdefault("task_check_period", 0.05)
+    if {EXECUTOR, PERSISTOR} <= ours and _is_plain(server, read_client(files).value, persistor.class_path):
+        server["components"][persistor.keys[1]]["args"].setdefault("exchange", "auto")
+        flow["args"].setdefault("enable_tensor_disk_offload", True)
     others = [each for each in server["components"] if each.get("id") != GUARD["id"]]
     server["components"] = [*others, {**GUARD, "args": {"min_clients": minimum}}]
     return server
+
+
+def _is_plain(server: Object, client: Object, persistor: str) -> bool:
+    """Whether nothing but what the wizard writes sees the weights; a part of the user's own may know numpy arrays only."""
+    known = (persistor, GENERATOR, SWAPS[AGGREGATOR], GUARD["path"])
+    filters = (config.get(name) for config in (server, client) for name in ("task_data_filters", "task_result_filters"))
+    plain = all(each.get("path") in known for each in server["components"])
+    return plain and server["workflows"][0].get("path") == SWAPS[SCATTER_AND_GATHER] and not any(filters)
 
 
 def _set_checkpoint(persistor: Object, checkpoint: bool) -> None:
@@ -191,9 +216,9 @@ def _set_checkpoint(persistor: Object, checkpoint: bool) -> None:
         args["source_ckpt_file_full_name"] = CHECKPOINT
 
 
-def _is_ours(name: str, custom: Mapping[str, bytes], scripts: Mapping[str, str]) -> bool:
-    """Whether this script is the platform's own, and not one a user has changed."""
-    return name in custom and name in scripts and decode(custom[name]).splitlines() == scripts[name].splitlines()
+def _ours(custom: Mapping[str, bytes], scripts: Mapping[str, str]) -> set[str]:
+    """Which scripts are the platform's own, and not ones a user has changed."""
+    return {name for name, text in scripts.items() if name in custom and decode(custom[name]).splitlines() == text.splitlines()}
 
 
 def _leave_model_to_persistor(persistor: Object) -> None:

@@ -37,11 +37,12 @@ from chalicelib.contracts.worker import (
     ProgressEvent,
     RoundDoneEvent,
     RoundStartedEvent,
+    StuckEvent,
     ValidatedEvent,
     WarningEvent,
     WorkerEvent,
 )
-from chalicelib.domain import causes, object_keys
+from chalicelib.domain import causes, object_keys, symptoms
 
 
 @dataclass(frozen=True)
@@ -70,10 +71,15 @@ def accept(job: Job, worker: WorkerState, number: int, event: WorkerEvent, now: 
     seen = seen.model_copy(update={"accepted_seq": number})
     if job.state.ended:
         return Step(job, seen)
+    if not isinstance(event, _SAYS_NOTHING_OF_PROGRESS):
+        seen = seen.model_copy(update={"stuck_since": None})
     return _apply(Step(job, seen), event, now)
 
 
-def _apply(step: Step, event: WorkerEvent, now: datetime) -> Step:
+_SAYS_NOTHING_OF_PROGRESS = (HeartbeatEvent, LogSegmentEvent, WarningEvent, StuckEvent)
+
+
+def _apply(step: Step, event: WorkerEvent, now: datetime) -> Step:  # noqa: PLR0912 - one branch per kind of event
     match event:
         case HeartbeatEvent():
             return step
@@ -87,6 +93,8 @@ def _apply(step: Step, event: WorkerEvent, now: datetime) -> Step:
             return _log(step, event)
         case WarningEvent():
             return step.then(Warned(code=event.code, sentence=event.sentence, site=step.worker.site))
+        case StuckEvent():
+            return _stuck(step, event, now)
         case FinishedEvent():
             return _finished(step, event, now)
         case FailedEvent():
@@ -115,6 +123,7 @@ def _phase(step: Step, event: PhaseEvent) -> Step:
     return step.then(PhaseChanged(site=worker.site, phase=event.phase, detail=event.detail), worker=worker)
 
 
+_MOST_NAMED = 5
 _MOST_NUMBERS = 200
 """Metrics kept of one worker in one event: a job's feed must stay readable whatever user code logs."""
 
@@ -155,6 +164,18 @@ def _log(step: Step, event: LogSegmentEvent) -> Step:
     )
 
 
+def _stuck(step: Step, event: StuckEvent, now: datetime) -> Step:
+    """A live worker that does not move is shown and counted, and nothing else: its work may just take long."""
+    since = None if event.quiet_s is None else now - timedelta(seconds=max(0.0, event.quiet_s))
+    worker = step.worker.model_copy(update={"stuck_since": since})
+    if since is None:
+        return step.then(PhaseChanged(site=worker.site, phase=worker.phase, detail="moves again"), worker=worker)
+    sentence, place = event.sentence[:1000], {"file": event.file, "line": event.line, "evidence": event.evidence}
+    cause = Cause(code=ReasonCode.ROUND_TIMED_OUT, sentence=sentence, site=worker.site, round=worker.round, **place)
+    job = step.job.model_copy(update={"stuck": causes.trimmed(cause)})
+    return step.then(Warned(code="worker_stuck", sentence=sentence, site=worker.site), job=job, worker=worker)
+
+
 def _round_started(step: Step, event: RoundStartedEvent) -> Step:
     if event.round >= step.job.rounds or (step.job.round is not None and event.round <= step.job.round):
         return step
@@ -164,7 +185,8 @@ def _round_started(step: Step, event: RoundStartedEvent) -> Step:
 def _round_done(step: Step, event: RoundDoneEvent) -> Step:
     if not step.job.rounds_done <= event.round < step.job.rounds:
         return step
-    job = step.job.model_copy(update={"rounds_done": event.round + 1, "round": event.round})
+    means = _means(event)
+    job = step.job.model_copy(update={"rounds_done": event.round + 1, "round": event.round, "loss": means.values.get("loss")})
     rows: list[Change] = [
         Metrics(site=site, round=event.round, source="train", values=_numbers(result.metrics), samples=result.samples)
         for site, result in event.sites.items()
@@ -177,7 +199,17 @@ def _round_done(step: Step, event: RoundDoneEvent) -> Step:
         if not result.accepted
     }
     ended = RoundEnded(round=event.round, accepted=accepted, refused=refused, seconds=event.seconds)
-    return step.then(*rows, _means(event), ended, job=job)
+    return step.then(*rows, means, ended, *_gaps(event), job=job)
+
+
+def _gaps(event: RoundDoneEvent) -> tuple[Warned, ...]:
+    """The mark of a round in which a loss or another number was NaN or infinite: the chart has a gap there."""
+    numbers = ((site, *number) for site, result in event.sites.items() for number in result.metrics.items())
+    found = [f"{name} of {site}" for site, name, value in numbers if value is None]
+    if not found:
+        return ()
+    told = ", ".join(found[:_MOST_NAMED]) + (f" and {len(found) - _MOST_NAMED} more" if len(found) > _MOST_NAMED else "")
+    return (Warned(code="metric_not_finite", sentence=f"Round {event.round + 1}: {told} was not a finite number."[:1000]),)
 
 
 def _means(event: RoundDoneEvent) -> Metrics:
@@ -220,8 +252,10 @@ def _failed(step: Step, cause: Cause) -> Step:
         return step
     if causes.MEANINGS[cause.code].state is not JobState.FAILED:
         cause = cause.model_copy(update={"code": ReasonCode.PLATFORM_ERROR})  # a failure cannot claim a good end
-    if step.worker.site != SERVER and cause.site is None:
-        cause = cause.model_copy(update={"site": step.worker.site})
+    if step.worker.site != SERVER:
+        own = {"site": cause.site or step.worker.site, "round": step.worker.round if cause.round is None else cause.round}
+        cause = cause.model_copy(update=own)
+    cause = symptoms.diagnosed(cause)
     worker = step.worker.model_copy(update={"failed": cause, "phase": Phase.DONE})
     step = step.then(PhaseChanged(site=worker.site, phase=Phase.DONE, detail=cause.sentence), worker=worker)
     if worker.site == SERVER:
@@ -243,6 +277,9 @@ _CONSEQUENCES = frozenset({ReasonCode.BELOW_MINIMUM, ReasonCode.SERVER_LOST, Rea
 def _server_cause(job: Job, cause: Cause) -> Cause:
     if cause.code in _CONSEQUENCES and job.first_cause is not None:
         return job.first_cause
+    if cause.code is ReasonCode.ROUND_TIMED_OUT and job.stuck is not None and job.stuck.site == cause.site:
+        known = {"file": job.stuck.file, "line": job.stuck.line, "evidence": job.stuck.evidence}
+        return cause.model_copy(update={**known, "sentence": f"{cause.sentence}: {job.stuck.sentence}"})
     return cause
 
 
@@ -261,10 +298,11 @@ def _end(step: Step, cause: Cause) -> Step:
 
 
 def exited(step: Step, status: int | None, *, out_of_memory: bool) -> Step:
-    """A worker's process is gone. One that had not said goodbye is lost, and named."""
-    worker = step.worker.model_copy(update={"exited": True})
+    """A worker's process is gone. One that had not said goodbye is lost, and named; once the job is being released, that is as
+    asked."""
+    worker, job = step.worker.model_copy(update={"exited": True}), step.job
     step = step.then(worker=worker)
-    if worker.done or worker.failed or step.job.state.ended or step.job.ending is not None:
+    if worker.done or worker.failed or job.state.ended or job.ending is not None or job.finishing_at is not None:
         return step
     return _failed(step, _exit_cause(worker, status, out_of_memory))
 
@@ -296,16 +334,20 @@ def silent(step: Step, now: datetime, listening_since: datetime | None = None) -
     return step
 
 
-def missed_start(job: Job, workers: tuple[WorkerState, ...], now: datetime) -> Cause | None:
-    """Why a PENDING job is over at its start deadline: the first missing worker and what it last did."""
-    if job.state is not JobState.PENDING or job.ending is not None or now < job.start_deadline:
+def missed_start(
+    job: Job, workers: tuple[WorkerState, ...], now: datetime, listening_since: datetime | None = None
+) -> Cause | None:
+    """Why a PENDING job is over at its start deadline: the first missing worker and what it last did. The time in which nobody
+    could be started, because nobody was there to do it, does not count."""
+    patience = job.start_deadline - job.created_at
+    waited = now - max(job.created_at, listening_since or job.created_at)
+    if job.state is not JobState.PENDING or job.ending is not None or waited < patience:
         return None
     missing = next((w for w in workers if not w.joined), None)
     if missing is None:
         return None
-    waited = int((job.start_deadline - job.created_at) / timedelta(seconds=1))
     did = "was never heard of" if missing.last_seen is None else f"was last seen {missing.phase.value}"
-    sentence = f"{missing.site} had not joined after {waited} s; it {did}."
+    sentence = f"{missing.site} had not joined after {int(patience.total_seconds())} s; it {did}."
     return Cause(code=ReasonCode.WORKER_NOT_JOINED, sentence=sentence, site=missing.site)
 
 

@@ -41,6 +41,17 @@ def read_module(source: bytes, path: str) -> Module:
     return Module(frozenset(names - {"*"}), coroutines, more)
 
 
+def constructor_arguments(source: bytes, name: str) -> frozenset[str]:
+    """The names that a class of the module declares in its own ``__init__``; none when that cannot be read."""
+    try:
+        tree = _parse(source, "")
+    except BadPlace:
+        return frozenset()
+    classes = (node for node in tree.body if isinstance(node, ast.ClassDef) and node.name == name)
+    makers = (each for node in classes for each in node.body if isinstance(each, ast.FunctionDef) and each.name == "__init__")
+    return frozenset(argument.arg for maker in makers for argument in (*maker.args.args, *maker.args.kwonlyargs))
+
+
 def _parse(source: bytes, path: str) -> ast.Module:
     try:
         return ast.parse(source, path, feature_version=GRAMMAR)

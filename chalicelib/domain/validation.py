@@ -11,6 +11,7 @@ from chalicelib.domain.rules import (
     entry_paths,
     executor_scripts,
     folders,
+    labels,
     model_module,
     parameters,
     passwords,
@@ -42,8 +43,10 @@ RULES: tuple[Rule, ...] = (
     archives.archives_hold_files,
     passwords.archives_are_open,
     entry_paths.entries_stay_inside,
+    labels.labels_are_below_the_number_of_classes,
     checkpoint.there_is_at_most_one_checkpoint,
     checkpoint.checkpoint_has_bytes,
+    checkpoint.checkpoint_can_be_carried,
     checkpoint.other_model_files_are_unused,
 )
 

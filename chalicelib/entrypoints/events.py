@@ -3,19 +3,19 @@
 from datetime import datetime
 from typing import Any
 
-from aws_lambda_powertools import Logger
 from chalice.app import Blueprint, CloudWatchEvent, Rate
 
 from chalicelib.bootstrap import App, current_app
 from chalicelib.contracts.job import SERVER
-from chalicelib.domain import object_keys
+from chalicelib.domain import bucket_events, object_keys
+from chalicelib.entrypoints.log import backend_logger
 from chalicelib.entrypoints.steps import steps_of
 from chalicelib.ports import WorkerExit
 from chalicelib.services import progress, validation
 from chalicelib.services import tick as clock
 
 bp = Blueprint(__name__)
-logger = Logger(service="tutti")
+logger = backend_logger()
 
 UPLOADS = {"source": ["aws.s3"], "detail-type": ["Object Created", "Object Deleted"]}
 
@@ -24,6 +24,14 @@ UPLOADS = {"source": ["aws.s3"], "detail-type": ["Object Created", "Object Delet
 def uploaded(event: CloudWatchEvent) -> None:
     """An object of a bucket changed: check its workspace if it is an input. Twice, late or out of order does no harm."""
     object_changed(current_app(), event.detail["bucket"]["name"], event.detail["object"]["key"])
+
+
+@bp.lambda_function(name="bucket_notified")
+def bucket_notified(event: dict[str, Any], _context: object) -> None:
+    """A bucket that tells by S3's own notifications (itself, or through a queue or topic) instead of EventBridge: the same check,
+    once for each workspace that the message is about. A test message is taken and says nothing."""
+    for bucket, key in bucket_events.newest_of_each_workspace(bucket_events.notified(event)):
+        object_changed(current_app(), bucket, key)
 
 
 def object_changed(app: App, bucket: str, key: str) -> None:
@@ -59,3 +67,8 @@ def tick(_event: CloudWatchEvent) -> None:
 def look_around(app: App, listening_since: datetime | None = None) -> None:
     """Decide what a crash can cut or silence can hide; nobody is silent for the time in which nobody listened."""
     clock.tick(steps_of(app), listening_since)
+
+
+def after_a_break(app: App) -> None:
+    """Undo what a crash cut in two. To be called before the first request, while nothing can be under way."""
+    clock.forget_cut_launches(steps_of(app))

@@ -6,15 +6,15 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
-from aws_lambda_powertools import Logger
 from chalice.app import Request, Response
 from pydantic import BaseModel, ValidationError
 
 from chalicelib.contracts.account import Principal, WorkerPrincipal
 from chalicelib.contracts.api import ErrorAnswer, ErrorBody
 from chalicelib.domain.errors import FLError, InvalidRequest, NotSignedIn
+from chalicelib.entrypoints.log import backend_logger
 
-logger = Logger(service="tutti")
+logger = backend_logger()
 
 Model = TypeVar("Model", bound=BaseModel)
 

@@ -4,11 +4,14 @@ It knows NVFLARE and PyTorch and nothing else, so a federation made by hand can 
 not know are your hyperparameters: they reach your function in ``payload["env"]``, spelled as given and in upper case.
 """
 
+import gc
 import importlib
 import inspect
 import json
 import math
 import os
+import re
+import sys
 import time
 import traceback
 from collections.abc import Callable, Mapping
@@ -34,6 +37,8 @@ from nvflare.fuel.utils import fobs
 Journal = Callable[[dict[str, Any]], None]
 SCRIPTS = Path(__file__).resolve().parent
 IMPORTER = str(importlib.__file__)
+NO_MEMORY = re.compile(r"DefaultCPUAllocator: (not enough|can't allocate) memory|std::bad_alloc")
+"""How PyTorch says on a CPU that memory is short."""
 NOT_METRICS = ("weights", "state_dict", "final_checkpoint", "samples")
 
 
@@ -161,8 +166,7 @@ class GenericClientExecutor(Executor):  # type: ignore[misc]
         except BaseException as error:  # noqa: BLE001 - sys.exit() and KeyboardInterrupt of user code included
             return self._failure(error, function, turn, abort_signal)
         finally:
-            if torch.cuda.is_initialized():  # type: ignore[no-untyped-call]
-                torch.cuda.empty_cache()
+            release_memory()
 
     def handle_event(self, event_type: str, fl_ctx: FLContext) -> None:
         """Tell the journal when an answer has left."""
@@ -188,10 +192,12 @@ class GenericClientExecutor(Executor):  # type: ignore[misc]
             MetaKey.INITIAL_METRICS: {name: value for name, value in metrics.items() if value is not None},
             "tutti_metrics": metrics,
             "tutti_validates": self._validates(module, fl_ctx),
+            "tutti_place": definition(getattr(module, self.train_fn)),
         }
         return DXO(DataKind.WEIGHTS, data=self._last_weights, meta=meta).to_shareable()
 
     def _validate(self, shareable: Shareable, turn: Turn, _: FLContext) -> Shareable:
+        journal({"type": "phase", "phase": "training", "round": turn.round, "detail": self.validate_fn})
         result = self._call(self._module(), self.validate_fn, self._payload(shareable, turn), turn)
         metrics = metrics_of(result)
         finite = {name: value for name, value in metrics.items() if value is not None}
@@ -262,7 +268,7 @@ class GenericClientExecutor(Executor):  # type: ignore[misc]
         for alias, name in (("EPOCHS", "LOCAL_EPOCHS"), ("LR", "LEARNING_RATE")):
             if name in env:
                 env.setdefault(alias, env[name])
-        return env | {
+        facts = {
             "SITE_NAME": turn.site,
             "JOB_ID": turn.job,
             "CURRENT_ROUND": turn.round,
@@ -271,6 +277,7 @@ class GenericClientExecutor(Executor):  # type: ignore[misc]
             "CACHE_DIR": str(turn.cache_dir),
             "STATE_DIR": str(turn.state_dir),
         }
+        return {name.lower(): value for name, value in facts.items()} | env | facts
 
     def _turn(self, shareable: Shareable, fl_ctx: FLContext, abort_signal: Signal) -> Turn:
         site, job = fl_ctx.get_identity_name(), fl_ctx.get_job_id()
@@ -301,6 +308,8 @@ class GenericClientExecutor(Executor):  # type: ignore[misc]
         if abort_signal.triggered:
             return make_reply(ReturnCode.TASK_ABORTED)
         cause = cause_of(error, function) | ({"site": turn.site, "round": turn.round} if turn else {})
+        if cause["file"] is None:
+            cause |= definition(getattr(sys.modules.get(self.adapter_module), function, None))
         self.logger.error(f"{cause['sentence']}\n" + "\n".join(cause["evidence"]))
         with suppress(OSError):
             if turn:
@@ -308,6 +317,13 @@ class GenericClientExecutor(Executor):  # type: ignore[misc]
         reply = make_reply(ReturnCode.EXECUTION_EXCEPTION)
         reply.set_header("tutti_error", cause)
         return reply
+
+
+def release_memory() -> None:
+    """Give back what the round before held: a model and its optimizer refer to each other, so they do not go by themselves."""
+    gc.collect()
+    if torch.cuda.is_initialized():  # type: ignore[no-untyped-call]
+        torch.cuda.empty_cache()
 
 
 def as_given(value: Any) -> Any:
@@ -320,8 +336,8 @@ def as_given(value: Any) -> Any:
 class Exchange:
     """Turns global weights into what user code gets, and user code's weights into what travels.
 
-    Half-precision tensors travel as float32 with their dtype named beside them; entries that are no tensors
-    (``_extra_state``) stay as the global model has them.
+    Half-precision tensors travel as float32 with their dtype named beside them; extra state (``_extra_state``, and
+    whatever is no tensor in the global model) stays as the global model has it.
     """
 
     def __init__(self) -> None:
@@ -349,8 +365,8 @@ class Exchange:
         """The weights as they travel, under the names and in the dtypes in which the global model came."""
         packed: dict[str, Any] = {}
         for name, value in without_prefix(weights, set(self._travels_as)).items():
-            if name in self._extras or self._is_extra(name, value):
-                logger.debug(f"{name} is no tensor and stays as the global model has it")
+            if name in self._extras or (is_extra_state(name) and name not in self._travels_as):
+                logger.debug(f"{name} stays as the global model has it")
                 continue
             tensor = self._widened(name, tensor_of(name, value))
             packed[name] = tensor.contiguous() if self._as_tensors else tensor.numpy(force=True)
@@ -359,10 +375,6 @@ class Exchange:
     def meta(self) -> dict[str, Any]:
         """What goes beside the weights: the dtypes of those that travel widened."""
         return {"tutti_dtypes": dict(self._dtypes)} if self._dtypes else {}
-
-    @staticmethod
-    def _is_extra(name: str, value: Any) -> bool:
-        return name.endswith("_extra_state") and not isinstance(value, torch.Tensor | np.ndarray)
 
     def _widened(self, name: str, tensor: torch.Tensor) -> torch.Tensor:
         known = self._travels_as.get(name)
@@ -374,17 +386,26 @@ class Exchange:
         return tensor
 
 
+def is_extra_state(name: str) -> bool:
+    """True for what a module's ``get_extra_state`` gave: bytes or text as a tensor, say, of which no mean has a meaning."""
+    return name.rpartition(".")[2] == "_extra_state"
+
+
 def tensor_of(name: str, value: Any) -> torch.Tensor:
-    """A detached CPU tensor of the value, sharing its memory where that is safe.
+    """A detached dense CPU tensor of the value, sharing its memory where that is safe.
 
     Raises TaskError naming the entry when it is nothing that can be averaged.
     """
-    if isinstance(value, torch.Tensor) and value.layout == torch.strided and not value.is_quantized:
-        return value.detach().cpu()
-    if isinstance(value, np.ndarray | np.generic | int | float):
+    if isinstance(value, torch.Tensor):
+        if value.layout == torch.strided and not (value.is_quantized or value.is_nested or value.is_meta):
+            return value.detach().cpu().resolve_conj().resolve_neg()
+    elif isinstance(value, np.ndarray | np.generic | int | float):
         array = np.asarray(value)
-        if array.dtype.kind in "biufc":
-            return torch.from_numpy(array if array.flags.writeable else array.copy())
+        if array.dtype.kind in "biufc" and array.dtype.type not in (np.longdouble, np.clongdouble):
+            backwards = any(stride < 0 for stride in array.strides)
+            if backwards or not (array.flags.writeable and array.dtype.isnative):
+                array = array.astype(array.dtype.newbyteorder("="), order="C", copy=True)
+            return torch.from_numpy(array)
     raise TaskError("wrong_return", f"weights['{name}'] is {a_value(value)}; only dense tensors can be averaged")
 
 
@@ -408,6 +429,9 @@ def weights_of(result: Mapping[str, Any], out_dir: Path, function: str) -> Mappi
     if isinstance(found, torch.nn.Module):
         found = found.state_dict()
     if isinstance(found, Mapping) and found:
+        unnamed = next((name for name in found if not isinstance(name, str)), None)
+        if unnamed is not None:
+            raise TaskError("wrong_return", f"{function} returned weights with the name {unnamed!r}; a name is a text")
         return found
     if found is not None:
         raise TaskError(
@@ -435,13 +459,13 @@ def loaded(path: Path, function: str) -> Any:
 
 
 def samples_of(result: Mapping[str, Any], function: str) -> int:
-    """How many samples the update stands for; 0 is allowed."""
+    """How many samples the update stands for: 0 is allowed, and up to 2**53 any two counts are two weights."""
     samples = number(result.get("samples"))
-    if samples is None or not math.isfinite(samples) or samples < 0 or samples != int(samples):
+    if samples is None or not 0 <= samples < 2**53 or samples != int(samples):
         raise TaskError(
             "wrong_return",
             f"{function} returned samples={result.get('samples')!r}; the number of "
-            "training samples is wanted, a whole number, beside 'weights'",
+            "training samples is wanted, a whole number from 0 and below 2**53, beside 'weights'",
         )
     return int(samples)
 
@@ -471,8 +495,10 @@ def cause_of(error: BaseException, function: str) -> dict[str, Any]:
     rows = "".join(traceback.format_exception(type(origin), origin, user_frames(origin))).splitlines()
     if isinstance(error, TaskError):
         code, sentence = error.reason, str(error)
-    elif isinstance(error, torch.OutOfMemoryError | MemoryError):
+    elif isinstance(error, torch.OutOfMemoryError | MemoryError) or NO_MEMORY.search(described(error)):
         code, sentence = "out_of_memory", f"{function} ran out of memory: {described(error)}"
+    elif isinstance(error, SystemExit):
+        code, sentence = "training_raised", f"{function} called sys.exit({error.code!r}); it must return its weights"
     else:
         code, sentence = "training_raised", f"{function} raised {described(error)}"
     return {
@@ -490,6 +516,15 @@ def user_frames(error: BaseException) -> TracebackType | None:
     while frames and frames.tb_next and frames.tb_frame.f_code.co_filename.startswith((__file__, "<frozen", IMPORTER)):
         frames = frames.tb_next
     return frames
+
+
+def definition(function: Any) -> dict[str, Any]:
+    """File (relative to the workspace) and line at which a function of the user's own scripts is defined."""
+    code = getattr(function, "__code__", None)
+    path = Path(code.co_filename).resolve() if code else None
+    if code is None or path is None or not path.is_relative_to(SCRIPTS):
+        return {"file": None, "line": None}
+    return {"file": f"scripts/{path.relative_to(SCRIPTS).as_posix()}", "line": code.co_firstlineno}
 
 
 def place_of(error: BaseException) -> tuple[str | None, int | None]:
@@ -522,10 +557,14 @@ def printable(text: str) -> str:
 
 
 def a_value(value: object) -> str:
-    """A value as a sentence names it: its type and, for a tuple or list, its length."""
+    """A value as a sentence names it: its type and what else tells it from others, as a tensor's layout and dtype."""
     if value is None:
         return "None"
+    if isinstance(value, torch.Tensor):
+        words = [str(word).removeprefix("torch.") for word in (value.layout, value.dtype)]
+        return f"a {' '.join(words)} tensor on {value.device.type}" + (", nested" if value.is_nested else "")
     size = f" of {len(value)}" if isinstance(value, tuple | list) else ""
+    size = f" of {value.dtype}" if isinstance(value, np.ndarray | np.generic) else size
     return f"a {type(value).__name__}{size}"
 
 

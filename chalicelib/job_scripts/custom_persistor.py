@@ -4,6 +4,7 @@ It knows NVFLARE and PyTorch and nothing else, so a federation made by hand can 
 """
 
 import importlib
+import io
 import json
 import math
 import os
@@ -25,9 +26,12 @@ from nvflare.app_common.app_constant import AppConstants
 from nvflare.app_common.app_event_type import AppEventType
 from nvflare.app_opt.pt.decomposers import TensorDecomposer
 from nvflare.fuel.utils import fobs
+from torch.nn.parameter import is_lazy
 
 SCRIPTS = Path(__file__).resolve().parent
 IMPORTER = str(importlib.__file__)
+LARGE = 100_000_000
+"""Bytes; a larger model is better exchanged as tensors."""
 VALIDATED = "tutti_validated"
 """The event, and the context property, that bring what the sites measured of the round's global model."""
 
@@ -43,8 +47,9 @@ class BuildError(Exception):
 class CustomPersistor(ModelPersistor):  # type: ignore[misc]
     """Loads the model once and saves each round's as a bare state dict, whole or not at all.
 
-    ``exchange`` is ``numpy`` or ``tensors`` (better above 100 MB); the sites answer in kind. With ``best_metric``, the
-    name of a number your functions return, the best round's model is kept as ``BEST_MODEL.pt``.
+    ``exchange`` is ``numpy``, ``tensors`` (better above 100 MB) or ``auto``, which decides by the model's size; the sites
+    answer in kind. With ``best_metric``, the name of a number your functions return, the best round's model is kept as
+    ``BEST_MODEL.pt``.
     """
 
     def __init__(
@@ -59,8 +64,8 @@ class CustomPersistor(ModelPersistor):  # type: ignore[misc]
         filter_id: str | None = None,
     ) -> None:
         super().__init__(filter_id=filter_id)
-        if exchange not in ("numpy", "tensors") or best_mode not in ("min", "max"):
-            raise ValueError("exchange is 'numpy' or 'tensors', best_mode is 'min' or 'max'")
+        if exchange not in ("numpy", "tensors", "auto") or best_mode not in ("min", "max"):
+            raise ValueError("exchange is 'numpy', 'tensors' or 'auto', best_mode is 'min' or 'max'")
         self.model = model
         self.source_ckpt_file_full_name = source_ckpt_file_full_name
         self.allow_empty_global_weights = allow_empty_global_weights
@@ -75,9 +80,15 @@ class CustomPersistor(ModelPersistor):  # type: ignore[misc]
         try:
             state = self._first_state(fl_ctx)
             self._form = Form(state)
-            return make_model_learnable(self._form.outgoing(state, self.exchange == "tensors"), self._form.meta())
+            large = sum(value.nbytes for value in state.values() if isinstance(value, torch.Tensor)) > LARGE
+            as_tensors = self.exchange == "tensors" or (self.exchange == "auto" and large)
+            # A tensor of this type NVFLARE could not send; an array it can.
+            as_tensors = as_tensors and not any(getattr(value, "dtype", None) == torch.complex128 for value in state.values())
+            return make_model_learnable(self._form.outgoing(state, as_tensors), self._form.meta())
         except Exception as error:  # noqa: BLE001 - the model's class is user code and may raise anything
             cause = cause_of(error)
+            if cause["code"] == "checkpoint_failed":
+                cause["file"] = f"model/{Path(str(self.source_ckpt_file_full_name)).name}"
             self.log_error(fl_ctx, "\n".join(cause["evidence"]))
             self.system_panic(f"{cause['sentence']}\n{json.dumps(cause)}", fl_ctx)
             return make_model_learnable({}, {})
@@ -111,7 +122,8 @@ class CustomPersistor(ModelPersistor):  # type: ignore[misc]
             return {}
         model = built(self.model)
         if self.source_ckpt_file_full_name:
-            load_checkpoint(model, Path(self.source_ckpt_file_full_name))
+            # A relative path lies beside the scripts, as for NVFLARE's own persistor, so that a job can bring its checkpoint.
+            load_checkpoint(model, SCRIPTS / self.source_ckpt_file_full_name)
         return dict(model.state_dict())
 
     @staticmethod
@@ -124,9 +136,13 @@ class Form:
     """What weights lose on their way through the federation: dtypes, ties, and entries that are no tensors."""
 
     def __init__(self, state: Mapping[str, Any]) -> None:
-        tensors = {name: value for name, value in state.items() if isinstance(value, torch.Tensor)}
+        tensors = {name: value for name, value in state.items() if not is_extra(name, value)}
+        for name, tensor in tensors.items():
+            check_dense(name, tensor)
         self._dtypes = {name: tensor.dtype for name, tensor in tensors.items()}
         self._extras = {name: value for name, value in state.items() if name not in tensors}
+        for name, value in self._extras.items():
+            check_travels(name, value)
         self._tied_to: dict[str, str] = {}
         seen: dict[tuple[Any, ...], str] = {}
         for name, tensor in tensors.items():
@@ -160,6 +176,42 @@ class Form:
             tensor = tensor.to(wanted)
             state[name] = partner if partner is not None and torch.equal(partner, tensor) else tensor
         return state | self._extras
+
+
+def is_extra(name: str, value: Any) -> bool:
+    """True for what is never averaged: a module's extra state, also when it is a tensor, and what is none at all."""
+    return name.rpartition(".")[2] == "_extra_state" or not isinstance(value, torch.Tensor)
+
+
+def check_dense(name: str, tensor: torch.Tensor) -> None:
+    """Raise BuildError for a tensor of the model that cannot be averaged, or from which no training can start."""
+    problem = None
+    if is_lazy(tensor):
+        problem = "has no shape yet; give the lazy layer its sizes"
+    elif tensor.layout != torch.strided or tensor.is_quantized or tensor.is_nested or tensor.is_meta:
+        words = [str(word).removeprefix("torch.") for word in (tensor.layout, tensor.dtype)]
+        kind = f"{' '.join(words)} tensor on {tensor.device.type}" + (", nested" if tensor.is_nested else "")
+        problem = f"is a {kind}; only dense tensors can be averaged"
+    elif (tensor.is_floating_point() or tensor.is_complex()) and bool(torch.isnan(wide(tensor)).any()):
+        problem = "holds NaN before any training; initialise it"
+    if problem:
+        raise BuildError("model_build_failed", f"the model's {name} {problem}")
+
+
+def check_travels(name: str, value: Any) -> None:
+    """Raise BuildError for extra state that no message and no model file could carry."""
+    try:
+        fobs.loads(fobs.dumps({name: value}))
+        file = io.BytesIO()
+        torch.save({name: value}, file)
+        file.seek(0)
+        torch.load(file, weights_only=True)
+    except Exception as error:
+        raise BuildError(
+            "model_build_failed",
+            f"the model's {name} is a {type(value).__name__} that cannot travel: {described(error).splitlines()[0][:200]}; "
+            "get_extra_state may return tensors, numbers, texts, None, and lists and dicts of them",
+        ) from error
 
 
 class BestRound:
@@ -237,9 +289,10 @@ def called(factory: Any, path: str, args: dict[str, Any]) -> Any:
 
 def load_checkpoint(model: torch.nn.Module, path: Path) -> None:
     """Load a checkpoint into the model; every name and shape must fit, wrappers and prefixes are seen through."""
-    own = {name: value for name, value in model.state_dict().items() if isinstance(value, torch.Tensor)}
+    state = dict(model.state_dict())
+    own = {name: value for name, value in state.items() if not is_extra(name, value)}
     found = without_prefix(unwrapped(read_checkpoint(path)), set(own))
-    tensors = {name: value for name, value in found.items() if isinstance(value, torch.Tensor)}
+    tensors = {name: value for name, value in found.items() if not is_extra(name, value)}
     missing, unexpected = sorted(own.keys() - tensors.keys()), sorted(tensors.keys() - own.keys())
     shapes = [
         f"{name} is {tuple(tensors[name].shape)}, the model's is {tuple(own[name].shape)}"
@@ -256,20 +309,25 @@ def load_checkpoint(model: torch.nn.Module, path: Path) -> None:
         raise BuildError(
             "checkpoint_failed", f"{path.name} does not fit the model: {fit} of {len(own)} tensors match, " + ", ".join(details)
         )
-    for name in own:
-        bad = not_finite(tensors[name])
+    for name, value in own.items():
+        bad = not_finite(tensors[name].to(value.dtype), value)
         if bad:
             raise BuildError(
                 "checkpoint_failed",
                 f"{path.name}: {name} has {bad} of {tensors[name].numel()} values that are not finite (NaN or infinity)",
             )
-    model.load_state_dict(tensors, strict=False)
+    extras = {name: value for name, value in found.items() if name in state and name not in own}
+    model.load_state_dict(tensors | extras, strict=False)
 
 
-def not_finite(tensor: torch.Tensor) -> int:
-    """How many of the values are NaN or infinite."""
-    wide = tensor.float() if is_half(tensor.dtype) else tensor
-    return tensor.numel() - int(torch.isfinite(wide).sum())
+def not_finite(tensor: torch.Tensor, own: torch.Tensor) -> int:
+    """How many of the values are NaN or infinite where the model's own is not: a mask may hold infinity."""
+    return tensor.numel() - int((torch.isfinite(wide(tensor)) | (tensor == own)).sum())
+
+
+def wide(tensor: torch.Tensor) -> torch.Tensor:
+    """The tensor, or a wider one of the same values where the type is too small for some functions."""
+    return tensor.float() if is_half(tensor.dtype) else tensor
 
 
 def read_checkpoint(path: Path) -> Any:

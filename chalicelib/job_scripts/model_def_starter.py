@@ -67,21 +67,22 @@ def synthetic_set(site: str, size: int = 240) -> tuple[Tensor, Tensor]:
 
 def train(model: nn.Module, data: TensorDataset, env: dict[str, Any], log: Any) -> float:
     # 3. >>> your loop: losses, schedulers, augmentation, all as you have it <<<
-    epochs, device = int(env.get("EPOCHS", 1)), env["DEVICE"]
-    loader = DataLoader(data, batch_size=int(env.get("BATCH_SIZE", 32)), shuffle=True)
+    epochs, device, batch = int(env.get("EPOCHS", 1)), env["DEVICE"], int(env.get("BATCH_SIZE", 32))
+    # BatchNorm cannot train on a single sample, so a last batch of one is left out.
+    loader = DataLoader(data, batch_size=batch, shuffle=True, drop_last=len(data) > batch and len(data) % batch == 1)
     optimizer = torch.optim.Adam(model.parameters(), lr=float(env.get("LR", 0.001)))
     loss_of = nn.CrossEntropyLoss()
     model.train()
     mean_loss = 0.0
     for epoch in range(epochs):
-        total = 0.0
+        total, seen = 0.0, 0
         for x, y in loader:
             optimizer.zero_grad()
             loss = loss_of(model(x.to(device)), y.to(device))
             loss.backward()
             optimizer.step()
-            total += loss.item() * len(x)
-        mean_loss = total / max(1, len(data))
+            total, seen = total + loss.item() * len(x), seen + len(x)
+        mean_loss = total / max(1, seen)
         # A dict with "epoch" and "of" shows as progress on the job page.
         log({"epoch": epoch + 1, "of": epochs, "loss": mean_loss})
     return mean_loss

@@ -18,6 +18,8 @@ from chalicelib.settings import Settings
 
 KEY_PREFIX = "tutti_"
 """How an API key begins, so that the authorizer and secret scanners know it."""
+WORKER_PREFIX = "tutti_worker_"
+"""How a worker's code and token begin: contracts/masking.py knows every secret of ours by its first letters."""
 
 
 def hashed(secret: str) -> str:

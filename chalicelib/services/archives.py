@@ -2,17 +2,21 @@
 
 import io
 import zipfile
+import zlib
 from errno import EINVAL
 from struct import error as struct_error
 
 from chalicelib.contracts.files import ObjectInfo
 from chalicelib.domain.archives import ArchiveDirectory, ArchiveEntry, Damage, Unreadable, damage_of
+from chalicelib.domain.labels import LARGEST, LabelCount, count_labels, is_label_file
+from chalicelib.domain.workspaces import is_junk
 from chalicelib.ports import ObjectStore
 
 BLOCK = 256 * 1024
 """Bytes of one read at least: the directory of some thousand files lies in the last block."""
 MOST = 64 * 1024 * 1024
 """Bytes of directory that are read before it is refused."""
+MOST_LABEL_FILES = 4
 
 
 class DirectoryTooLarge(Exception):
@@ -77,11 +81,27 @@ def read_directory(objects: ObjectStore, bucket: str, item: ObjectInfo) -> Archi
     file = RangedObject(objects, bucket, item)
     try:
         with zipfile.ZipFile(file) as archive:
-            return ArchiveDirectory(tuple(_entry(info) for info in archive.infolist()))
+            entries = tuple(_entry(info) for info in archive.infolist())
+            return ArchiveDirectory(entries, _labels(archive))
     except DirectoryTooLarge:
         return Unreadable(Damage.TOO_LARGE)
     except (zipfile.BadZipFile, NotImplementedError, OSError, ValueError, struct_error):
         return damage_of(objects.read(bucket, item.key, start=0, length=min(512, item.size), version=item.version))
+
+
+def _labels(archive: zipfile.ZipFile) -> tuple[LabelCount, ...]:
+    """The first label files, where they are small: what cannot be read here is the training's to report."""
+    found = [info for info in archive.infolist() if is_label_file(info.filename) and not is_junk(info.filename)]
+    small = [info for info in found if info.file_size <= LARGEST and info.compress_size <= LARGEST]
+    return tuple(count for info in small[:MOST_LABEL_FILES] if (count := _count(archive, info)) is not None)
+
+
+def _count(archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> LabelCount | None:
+    try:
+        with archive.open(info) as member:
+            return count_labels(info.filename, member.read(LARGEST))
+    except (zipfile.BadZipFile, zlib.error, NotImplementedError, RuntimeError, EOFError, OSError, ValueError, struct_error):
+        return None
 
 
 def _entry(info: zipfile.ZipInfo) -> ArchiveEntry:

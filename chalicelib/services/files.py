@@ -29,7 +29,7 @@ def sign_download(
     info = objects.head(bucket, key)
     expires = timedelta(seconds=settings.url_expiry_s)
     url = objects.sign_get(bucket, key, expires=expires, version=info.version, filename=PurePosixPath(key).name)
-    return SignedDownload(url=url, key=key, size=info.size, expires_in_s=settings.url_expiry_s)
+    return SignedDownload(url=url, key=key, size=info.size, etag=info.etag, expires_in_s=settings.url_expiry_s)
 
 
 def delete_files(user: Principal, wish: DeleteFiles, *, accounts: AccountStore, objects: ObjectStore, jobs: JobStore) -> Deleted:

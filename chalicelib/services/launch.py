@@ -5,6 +5,7 @@ import io
 import json
 import zipfile
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from datetime import timedelta
 from decimal import Decimal
 
@@ -22,9 +23,12 @@ from chalicelib.contracts.job import (
 )
 from chalicelib.contracts.offers import Lease
 from chalicelib.contracts.report import Report
+from chalicelib.contracts.worker import MODEL_LIMIT
 from chalicelib.domain import object_keys
 from chalicelib.domain.errors import (
+    FLError,
     InvalidRequest,
+    JobNotFound,
     NoCapacity,
     ReportHasErrors,
     WorkspaceBusy,
@@ -108,17 +112,34 @@ def _record(
         checkpoint=_checkpoint(wish, snapshot, bucket, objects=objects),
     )
     files = _launched_files(snapshot, job_id, record)
-    leases = fleet.reserve(job_id, wish.requirements, len(record.shards))
     try:
+        leases = fleet.reserve(job_id, wish.requirements, len(record.shards))
         _store_run(job_id, record, files, snapshot, objects=objects, settings=settings)
         job = _new_job(job_id, wish, user, bucket, read_facts(snapshot.texts), leases, clock=clock, settings=settings)
         stored = jobs.add(job, client_token=wish.client_token, content=content, workers=_rows(record.shards))
     except Exception:
-        fleet.release(job_id)
+        if not is_recorded(job_id, jobs=jobs):  # it may be: an answer can be lost after the job was written
+            _take_back(job_id, objects=objects, fleet=fleet, settings=settings)
         raise
     if stored.id != job_id:
-        fleet.release(job_id)
+        _take_back(job_id, objects=objects, fleet=fleet, settings=settings)
     return stored
+
+
+def is_recorded(job_id: str, *, jobs: JobStore) -> bool:
+    """Whether a launch got as far as recording its job."""
+    try:
+        jobs.get(job_id)
+    except JobNotFound:
+        return False
+    return True
+
+
+def _take_back(job_id: str, *, objects: ObjectStore, fleet: Fleet, settings: Settings) -> None:
+    """The machines whatever happens: a few files that stay behind cost nothing, and must not hide why the launch failed."""
+    with suppress(FLError):
+        objects.delete_prefix(settings.platform_bucket, object_keys.run(job_id))
+    fleet.release(job_id)
 
 
 def _check_launchable(
@@ -141,7 +162,13 @@ def _checkpoint(wish: LaunchRequest, snapshot: WorkspaceSnapshot, bucket: str, *
     if wish.checkpoint_key is not None:
         if not wish.checkpoint_key.endswith(".pt"):
             raise InvalidRequest("the checkpoint is not a .pt file", fields={"checkpoint_key": "choose a .pt file"})
-        return _frozen(objects.head(bucket, wish.checkpoint_key))
+        chosen = objects.head(bucket, wish.checkpoint_key)
+        if chosen.size > MODEL_LIMIT:
+            raise InvalidRequest(
+                f"the checkpoint has {chosen.size} bytes, a model may have {MODEL_LIMIT}",
+                fields={"checkpoint_key": "choose a smaller checkpoint, of the weights alone"},
+            )
+        return _frozen(chosen)
     found = snapshot.checkpoints
     return _frozen(objects.head(bucket, found[0].key)) if found else None
 

@@ -14,6 +14,8 @@ from chalicelib.ports import JobStore, ObjectStore
 from chalicelib.settings import Settings
 
 PAGE = 500
+LOG_PAGE = 100
+"""Every segment is signed, which takes most of a millisecond: a longer page would hold up everybody else."""
 
 
 def _feed(job_id: str, kinds: tuple[str, ...], *, jobs: JobStore) -> Iterator[FeedItem]:
@@ -50,8 +52,9 @@ def sign_model(job: Job, *, objects: ObjectStore, settings: Settings) -> SignedD
             raise JobEnded(f"{job.id} ended {job.state.value} without a model") from None
         raise ObjectNotFound(f"{job.id} is {job.state.value}; its model appears when it has FINISHED") from None
     expires = timedelta(seconds=settings.url_expiry_s)
-    url = objects.sign_get(job.bucket, key, expires=expires, filename=f"{job.workspace}-GLOBAL_MODEL.pt")
-    return SignedDownload(url=url, key=key, size=info.size, expires_in_s=settings.url_expiry_s)
+    name = f"{job.workspace}-GLOBAL_MODEL.pt"
+    url = objects.sign_get(job.bucket, key, expires=expires, version=info.version, filename=name)
+    return SignedDownload(url=url, key=key, size=info.size, etag=info.etag, expires_in_s=settings.url_expiry_s)
 
 
 def list_logs(
@@ -66,10 +69,10 @@ def list_logs(
             seq=item.seq, source=log.source, attempt=log.attempt, number=log.number, url=url, lines=log.lines, bytes=log.bytes
         )
 
-    page = jobs.feed(job.id, after=after, limit=PAGE, kinds=("log",))
+    page = jobs.feed(job.id, after=after, limit=LOG_PAGE, kinds=("log",))
     segments = tuple(
         view(item, item.change)
         for item in page
         if isinstance(item.change, LogSegmentStored) and source in (None, item.change.source)
     )
-    return LogSegments(segments=segments, after=page[-1].seq if page else after, more=len(page) == PAGE)
+    return LogSegments(segments=segments, after=page[-1].seq if page else after, more=len(page) == LOG_PAGE)

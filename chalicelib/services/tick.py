@@ -1,15 +1,17 @@
 """The clock's door: what a crash can cut, or silence can hide, is decided here once a second (laptop) or a minute (AWS)."""
 
 import logging
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from datetime import datetime, timedelta
 
 from chalicelib.contracts.job import Cause, Job, JobState, ReasonCode, WorkerState
-from chalicelib.domain import lifecycle
-from chalicelib.domain.errors import FLError, JobCannotGoOn, JobNotFound, StillStopping
+from chalicelib.domain import lifecycle, object_keys
+from chalicelib.domain.errors import FLError, JobCannotGoOn, StillStopping
 from chalicelib.domain.job_ids import made_at
 from chalicelib.services import training
 from chalicelib.services.commit import decide, signal
+from chalicelib.services.launch import is_recorded
 from chalicelib.services.training import Steps
 
 logger = logging.getLogger("tutti")
@@ -24,17 +26,25 @@ def tick(steps: Steps, listening_since: datetime | None = None) -> None:
     """Look at every active job and every lease once; what is wrong with one keeps nobody from the others."""
     now = steps.clock.now()
     for job in steps.jobs.active():
-        try:
+        with _looked_after(job.id):
             _look_at(job, now, listening_since, steps)
-        except FLError as error:
-            logger.warning("a job was not looked at", extra={"job_id": job.id, "why": error.message})
     for job_id in steps.fleet.holders():
-        _release_orphan(job_id, now, steps)
+        with _looked_after(job_id):
+            _release_orphan(job_id, now, steps)
+
+
+@contextmanager
+def _looked_after(job_id: str) -> Iterator[None]:
+    """What is wrong with one job keeps nobody from the others; the next tick looks again."""
+    try:
+        yield
+    except FLError as error:
+        logger.warning("a job was not looked at", extra={"job_id": job_id, "why": error.message})
 
 
 def _look_at(job: Job, now: datetime, listening_since: datetime | None, steps: Steps) -> None:
     workers = tuple(steps.jobs.workers(job.id, job.attempt))
-    cause = lifecycle.missed_start(job, workers, now)
+    cause = lifecycle.missed_start(job, workers, now, listening_since)
     if cause is not None:
         job = steps.end(job.id, cause)
     for worker in workers:
@@ -47,7 +57,7 @@ def _check_silence(job: Job, worker: WorkerState, now: datetime, listening_since
     probe = lifecycle.silent(lifecycle.Step(job, worker), now, listening_since)
     if not probe.changes:
         return
-    decide(
+    step = decide(
         job.id,
         worker.attempt,
         worker.site,
@@ -57,6 +67,9 @@ def _check_silence(job: Job, worker: WorkerState, now: datetime, listening_since
         clock=steps.clock,
         ids=steps.ids,
     )
+    if step.worker.failed is not None and step.worker.handle:
+        # Given up, it may run on where nobody hears it, and be paid for until the job is over.
+        steps.compute.stop(step.worker.handle)
 
 
 def _check_workflow(job: Job, now: datetime, steps: Steps) -> None:
@@ -91,9 +104,23 @@ def _collect(job_id: str, steps: Steps) -> None:
 
 
 def _release_orphan(job_id: str, now: datetime, steps: Steps) -> None:
-    try:
-        ended = steps.jobs.get(job_id).state.ended
-    except JobNotFound:
-        ended = now - made_at(job_id) > ORPHAN_AGE
-    if ended:
+    if not is_recorded(job_id, jobs=steps.jobs):
+        if now - made_at(job_id) > ORPHAN_AGE:
+            _forget_launch(job_id, steps)
+    elif steps.jobs.get(job_id).state.ended:
         steps.fleet.release(job_id)
+
+
+def forget_cut_launches(steps: Steps) -> None:
+    """Give back at once what launches hold whose job was never recorded. Only for a start, while nothing can be launched."""
+    for job_id in steps.fleet.holders():
+        with _looked_after(job_id):
+            if not is_recorded(job_id, jobs=steps.jobs):
+                _forget_launch(job_id, steps)
+
+
+def _forget_launch(job_id: str, steps: Steps) -> None:
+    """The lease goes last: it is what leads here again when this is cut too."""
+    steps.objects.delete_prefix(steps.settings.platform_bucket, object_keys.run(job_id))
+    steps.fleet.release(job_id)
+    logger.info("a launch that was cut is forgotten", extra={"job_id": job_id})

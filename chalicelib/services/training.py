@@ -24,7 +24,7 @@ from chalicelib.ports import (
     WorkerSpec,
     Workflow,
 )
-from chalicelib.services.account import hashed
+from chalicelib.services.account import WORKER_PREFIX, hashed
 from chalicelib.services.commit import decide
 from chalicelib.services.launch import read_record
 from chalicelib.services.results import write_metrics
@@ -71,11 +71,11 @@ def prepare(job_id: str, steps: Steps) -> dict[str, object]:
     pinned = LaunchRecord(shards=tuple(_pin(job, shard, steps) for shard in record.shards), checkpoint=record.checkpoint)
     key = object_keys.launch_record(job_id)
     steps.objects.put(steps.settings.platform_bucket, key, pinned.model_dump_json().encode())
-    start = job.start_deadline - steps.clock.now() + HEARTBEAT_SLACK
+    start = job.start_deadline - job.created_at + HEARTBEAT_SLACK  # whole: the job may have waited for a platform that was away
     return {
         "sites": [shard.site for shard in pinned.shards],
         "heartbeat_s": job.heartbeat_timeout_s + int(HEARTBEAT_SLACK.total_seconds()),
-        "start_s": max(60, int(start.total_seconds())),
+        "start_s": int(start.total_seconds()),
     }
 
 
@@ -138,7 +138,7 @@ def _await(job_id: str, wait: lifecycle.Decision, steps: Steps, token: str, *, a
 
 
 def _start(job: Job, site: str, role: Role, steps: Steps) -> None:
-    code = steps.ids.secret()
+    code = WORKER_PREFIX + steps.ids.secret()
     principal = WorkerPrincipal(job_id=job.id, attempt=job.attempt, site=site, role=role.value)
     steps.accounts.add_worker_code(hashed(code), principal)
     threads = worker_threads(job.workers, steps.settings.shared_cores)

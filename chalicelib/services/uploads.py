@@ -44,7 +44,7 @@ def sign_parts(
         url = objects.sign_part(record.bucket, record.key, record.store_id, number, size=size, expires=expires)
         return PartUrl(number=number, url=url, size=size)
 
-    return PartUrls(urls=tuple(sign(number) for number in wish.numbers))
+    return PartUrls(urls=tuple(sign(number) for number in wish.numbers), expires_in_s=settings.url_expiry_s)
 
 
 def list_parts(user: Principal, upload_id: str, *, accounts: AccountStore, objects: ObjectStore) -> Parts:

@@ -23,7 +23,7 @@ from chalicelib.domain.errors import Forbidden, InvalidRequest, NotSignedIn, Sup
 from chalicelib.domain.launch import LaunchRecord
 from chalicelib.domain.threads import worker_threads
 from chalicelib.ports import AccountStore, Ids, JobStore, ObjectStore
-from chalicelib.services.account import hashed
+from chalicelib.services.account import WORKER_PREFIX, hashed
 from chalicelib.services.launch import read_record
 from chalicelib.settings import Settings
 
@@ -33,7 +33,7 @@ LARGEST_PUT = 5 * 10**9
 
 def redeem_code(wish: TokenRequest, *, accounts: AccountStore, jobs: JobStore, ids: Ids) -> TokenAnswer:
     """The token of the worker this code was made for; an unknown, revoked or otherwise used code: NotSignedIn."""
-    token = ids.secret()
+    token = WORKER_PREFIX + ids.secret()
     worker = accounts.redeem_code(hashed(wish.code), nonce=wish.nonce, token_hash=hashed(token))
     if worker is None:
         raise NotSignedIn("this worker code is unknown, revoked or used", hint="Exit; the job has ended or was restarted.")
@@ -80,6 +80,8 @@ def assignment(worker: WorkerPrincipal, *, jobs: JobStore, objects: ObjectStore,
         checkpoint=_checkpoint(job, record, objects=objects, settings=settings) if server else None,
         server_address=None if server else job.server_address,
         threads=worker_threads(job.workers, settings.shared_cores),
+        memory_limit=None if server else settings.worker_memory,
+        stuck_after_s=settings.stuck_after_s,
     )
 
 

@@ -212,9 +212,11 @@ def show_workspace(
     jobs: JobStore,
 ) -> Workspace:
     """The five cards from one live listing, and the newest report. An empty folder: WorkspaceNotFound."""
-    bucket = require_workspace(user, name, accounts=accounts, objects=objects)
-    prefix = object_keys.workspace(name)
+    check_name(name)
+    bucket, prefix = bucket_name(user, accounts=accounts), object_keys.workspace(name)
     found = tuple(inputs(bucket, prefix, objects=objects))
+    if not found:
+        require_workspace(user, name, accounts=accounts, objects=objects)
     report, taken = reports.newest(user.user, name)
     active = jobs.active_in(user.user, name)
     return Workspace(

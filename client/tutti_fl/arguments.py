@@ -6,10 +6,11 @@ from typing import TypeAlias
 
 from tutti_fl.workspaces import Settings, Typed
 
+JOB = "its id, the beginning or end of it, or the name of a workspace (its newest job)"
 ENDS = """\
 how it ends (exit code):
   0 finished      1 refused by validation or at launch      2 wrong use
-  3 failed        4 cancelled        5 no answer, or not signed in
+  3 failed        4 cancelled        5 no answer, not signed in, or a file did not get through
   130 Ctrl-C: a job that runs goes on; 'tutti follow JOB' comes back to it, 'tutti cancel JOB' stops it
 
 TUTTI_URL and TUTTI_TOKEN (an API key) win over what 'tutti login' stored. NO_COLOR is respected.
@@ -30,6 +31,7 @@ def parser() -> argparse.ArgumentParser:
     _run(commands)
     _check(commands)
     _jobs(commands)
+    _export(commands)
     return top
 
 
@@ -95,15 +97,52 @@ def _folder(command: argparse.ArgumentParser) -> None:
 def _jobs(commands: Commands) -> None:
     jobs = commands.add_parser("jobs", help="your jobs, newest first")
     jobs.add_argument("--workspace", help="only those of one workspace")
-    jobs.add_argument("--limit", type=int, default=20, metavar="N", help="how many (20)")
+    many = jobs.add_mutually_exclusive_group()
+    many.add_argument("--limit", type=_count, default=20, metavar="N", help="how many (20)")
+    many.add_argument("--all", action="store_true", help="every one")
     follow = commands.add_parser("follow", help="follow a job to its end")
+    logs = _logs(commands)
     cancel = commands.add_parser("cancel", help="stop a job")
     download = commands.add_parser("download", help="the trained model of a job")
     download.add_argument("--out", type=Path, metavar="FILE", default=Path("GLOBAL_MODEL.pt"), help="where it goes")
-    for command in (follow, cancel, download):
-        command.add_argument("job", metavar="JOB")
+    for command in (follow, logs, download):
+        command.add_argument("job", metavar="JOB", nargs="?", help=f"{JOB}; without it the newest")
+    cancel.add_argument("job", metavar="JOB", help=JOB)
     for command in (jobs, follow, cancel, download):
         _json(command)
+
+
+def _logs(commands: Commands) -> argparse.ArgumentParser:
+    logs = commands.add_parser(
+        "logs",
+        help="what a job's processes wrote",
+        description="Prints time, site, level and text of what the server and the workers wrote, in the order of time.",
+    )
+    logs.add_argument("-f", "--follow", action="store_true", help="go on until the job has ended")
+    logs.add_argument("--site", action="append", default=[], metavar="SITE", help="server, site-1 …; may be repeated (all)")
+    logs.add_argument("--since", metavar="TIME", help="only later lines: 30s, 10m, 2h, 1d ago, or 2026-05-01T10:00")
+    logs.add_argument("--json", action="store_true", help="one JSON object a line")
+    return logs
+
+
+def _count(typed: str) -> int:
+    count = int(typed)
+    if count < 1:
+        raise argparse.ArgumentTypeError("it begins at 1")
+    return count
+
+
+def _export(commands: Commands) -> None:
+    export = commands.add_parser(
+        "export",
+        help="lay a workspace folder out as a job for any NVFLARE federation",
+        description="Writes a job folder that NVFLARE accepts, from a workspace folder as 'aws s3 cp --recursive' fetches it. "
+        "Scripts keep every byte; how the configs differ is printed.",
+    )
+    export.add_argument("folder", type=Path, metavar="FOLDER", help="holds scripts/ and configs/")
+    export.add_argument("--out", type=Path, metavar="FOLDER", help="a new folder (FOLDER-nvflare)")
+    root = "where the sites have their data unpacked; SITE=PATH, repeated, where sites share a machine"
+    export.add_argument("--data-root", action="append", default=[], metavar="[SITE=]PATH", help=root)
 
 
 def _json(command: argparse.ArgumentParser) -> None:

@@ -4,7 +4,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 
 from tutti_fl.shapes.jobs import RUNNING, SERVER, Job, Worker
-from tutti_fl.shapes.live import FeedItem, Live, Metrics, PhaseChanged, RoundEnded, StateChanged, Warned
+from tutti_fl.shapes.live import FeedItem, Live, Metrics, PhaseChanged, RoundEnded, RoundStarted, StateChanged, Warned
 
 Values = dict[str, float | None]
 
@@ -54,6 +54,8 @@ class Board:
         self.running_at: datetime | None = None
         self.first_step_at: datetime | None = None
         """When the first worker had done its first step of training, as far as it told."""
+        self._rounds_began_at: datetime | None = None
+        self._round_ended_at: datetime | None = None
 
     def add(self, live: Live) -> None:
         """Take in one answer."""
@@ -71,6 +73,13 @@ class Board:
     def metrics(self) -> tuple[str, ...]:
         """The names of all numbers of all rounds."""
         return tuple(dict.fromkeys(name for number in sorted(self.rounds) for name in self.rounds[number].metrics))
+
+    def left_s(self) -> float | None:
+        """Seconds to the end of the last round at the pace of those done; None while none is, and when all are."""
+        job, began, ended = self.job, self._rounds_began_at, self._round_ended_at
+        if job is None or job.ended or began is None or ended is None or not 0 < job.rounds_done < job.rounds:
+            return None
+        return (ended - began).total_seconds() / job.rounds_done * (job.rounds - job.rounds_done)
 
     def _take(self, item: FeedItem) -> None:
         match item.change:
@@ -91,6 +100,10 @@ class Board:
         match item.change:
             case StateChanged(state=state) if state == RUNNING:
                 self.running_at = self.running_at or item.at
+            case RoundStarted():
+                self._rounds_began_at = self._rounds_began_at or item.at
+            case RoundEnded():
+                self._round_ended_at = item.at
             case Metrics():
                 self.first_step_at = self.first_step_at or item.at
             case PhaseChanged(phase="uploading", site=site) if site != SERVER:

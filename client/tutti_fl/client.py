@@ -33,7 +33,7 @@ class Client:
         self.account = Account(self.transport)
         self.files = Files(self.transport)
         self.workspaces = WorkspacesApi(self.transport)
-        self.uploads = Uploads(self.transport, self.files)
+        self.uploads = Uploads(self.transport)
         self.jobs = JobsApi(self.transport, pause=pause)
 
     @property
@@ -67,9 +67,10 @@ class Client:
         """Ask a job to stop."""
         return self.jobs.cancel(job_id)
 
-    def download(self, job_id: str, to: Path, *, progress: Callable[[int], None] = lambda _: None) -> Path:
-        """The trained model as a file, which appears only when it is whole."""
-        return download(lambda: self.jobs.model(job_id), to, retries=self.transport.retries, progress=progress)
+    def download(self, job_id: str, to: Path, *, progress: Callable[[Progress], None] = lambda _: None) -> Path:
+        """The trained model as a file, which appears only when it is whole; what an earlier attempt got is not fetched again."""
+        jobs = JobsApi(self.transport.patient())
+        return download(lambda: jobs.model(job_id), to, retries=self.transport.retries, progress=progress)
 
     def close(self) -> None:
         """Drop the connections."""

@@ -5,11 +5,11 @@ import uuid
 from collections.abc import Iterator
 from urllib.parse import quote
 
-from tutti_fl.errors import TuttiError, Unreachable
+from tutti_fl.errors import TuttiError
 from tutti_fl.shapes.files import SignedDownload
 from tutti_fl.shapes.jobs import Job, Jobs, Logs, LogSegment, Offer, Offers, Round, Rounds
 from tutti_fl.shapes.live import Live
-from tutti_fl.transport import PASSING, Pause, Transport
+from tutti_fl.transport import Pause, Transport, is_passing
 
 
 class JobsApi:
@@ -64,18 +64,15 @@ class JobsApi:
 
         While the API does not answer, keeps asking for ``patience_s`` seconds before the error is raised.
         """
-        quiet_since: float | None = None
+        outage = Outage(patience_s, self._pause)
         while True:
             try:
                 live = self.live(job_id, after)
             except TuttiError as error:
-                passing = isinstance(error, Unreachable) or error.status in PASSING
-                quiet_since = quiet_since or time.monotonic()
-                if not passing or time.monotonic() - quiet_since > patience_s:
-                    raise
-                self._pause(2.0)
+                outage.sit_out(error)
                 continue
-            quiet_since, after = None, live.seq
+            outage.over()
+            after = live.seq
             yield live
             if live.more:
                 continue
@@ -91,9 +88,13 @@ class JobsApi:
         """The pieces of one log (``server``, ``site-1`` …) or of all, each with a URL, page by page."""
         after, more = 0, True
         while more:
-            page = self._http.get(Logs, _path(job_id, "logs"), source=source, after=after)
+            page = self.logs_page(job_id, source, after=after)
             yield from page.segments
             after, more = page.after, page.more
+
+    def logs_page(self, job_id: str, source: str | None = None, *, after: int = 0) -> Logs:
+        """The pieces stored after a number of the feed, at most one page of them."""
+        return self._http.get(Logs, _path(job_id, "logs"), source=source, after=after)
 
     def cancel(self, job_id: str) -> Job:
         """Ask the job to stop; answered at once, the workers leave within seconds. Harmless when it has ended."""
@@ -102,6 +103,25 @@ class JobsApi:
     def model(self, job_id: str) -> SignedDownload:
         """A URL that gives the trained model."""
         return self._http.post(SignedDownload, _path(job_id, "model"), again=True)
+
+
+class Outage:
+    """While nobody answers: waits a little, and gives up after ``patience_s`` seconds."""
+
+    def __init__(self, patience_s: float, pause: Pause) -> None:
+        self._patience_s, self._pause = patience_s, pause
+        self._since: float | None = None
+
+    def sit_out(self, error: TuttiError) -> None:
+        """Wait before the next attempt; raises the error when it will not pass, or has lasted too long."""
+        self._since = self._since or time.monotonic()
+        if not is_passing(error) or time.monotonic() - self._since > self._patience_s:
+            raise error
+        self._pause(2.0)
+
+    def over(self) -> None:
+        """An answer came."""
+        self._since = None
 
 
 def _path(job_id: str, *rest: str) -> str:

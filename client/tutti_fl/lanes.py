@@ -17,6 +17,11 @@ class Lanes:
         self._error: BaseException | None = None
         self._changed = threading.Condition()
 
+    @property
+    def stopped(self) -> bool:
+        """True once a task has failed: what still runs should come to its end."""
+        return self._error is not None
+
     def add_first(self, tasks: Iterable[Task]) -> None:
         """Put tasks at the head of the queue, in this order."""
         with self._changed:

@@ -1,13 +1,15 @@
-"""Which uploads were under way, so that the next attempt goes on where the last one broke off."""
+"""What was under way, so that the next attempt goes on where the last one broke off."""
 
 import hashlib
+import os
+import threading
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Protocol
 
 
 class Memory(Protocol):
-    """Keeps a short note per upload, found by an exact text that says what is uploaded."""
+    """Keeps a short note per piece of work, found by an exact text that says what it is."""
 
     def recall(self, what: str, /) -> str | None:
         """The note, or None."""
@@ -20,7 +22,7 @@ class Memory(Protocol):
 
 
 class NoMemory:
-    """Every upload starts from nothing."""
+    """Everything starts from nothing."""
 
     def recall(self, _what: str, /) -> str | None:
         """None."""
@@ -34,7 +36,7 @@ class NoMemory:
 
 
 class FolderMemory:
-    """One small file per upload in a folder."""
+    """One small file per note in a folder."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
@@ -47,9 +49,11 @@ class FolderMemory:
             return None
 
     def remember(self, what: str, note: str, /) -> None:
-        """Keep the note; only this user of the machine can read it."""
+        """Keep the note, whole or not at all; only this user of the machine can read it."""
         self._folder.mkdir(parents=True, exist_ok=True, mode=0o700)
-        self._file(what).write_text(note)
+        fresh = self._file(what).with_suffix(f".{os.getpid()}-{threading.get_ident()}")
+        fresh.write_text(note)
+        fresh.replace(self._file(what))
 
     def forget(self, what: str, /) -> None:
         """Silent when there is nothing."""
@@ -60,6 +64,6 @@ class FolderMemory:
 
 
 def state_memory(environ: Mapping[str, str]) -> FolderMemory:
-    """The memory of this user on this machine (``$XDG_STATE_HOME/tutti/uploads``)."""
+    """The memory of this user on this machine (``$XDG_STATE_HOME/tutti/under-way``)."""
     home = environ.get("XDG_STATE_HOME") or str(Path.home() / ".local" / "state")
-    return FolderMemory(Path(home) / "tutti" / "uploads")
+    return FolderMemory(Path(home) / "tutti" / "under-way")

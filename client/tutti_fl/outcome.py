@@ -8,7 +8,7 @@ from enum import IntEnum
 from pathlib import Path
 from typing import Any
 
-from tutti_fl.errors import TuttiError, Unreachable
+from tutti_fl.errors import TransferFailed, TuttiError, Unreachable
 from tutti_fl.shapes.jobs import CANCELLED, FINISHED, Job, Round
 from tutti_fl.shapes.workspaces import Report
 
@@ -23,17 +23,19 @@ class ExitCode(IntEnum):
     FAILED = 3
     CANCELLED = 4
     UNREACHABLE = 5
-    """No answer, or not signed in."""
+    """No answer, not signed in, or a file did not get through."""
     DETACHED = 130
     """Ctrl-C: the job, if there is one, goes on."""
 
 
-USAGE_CODES = frozenset({"usage", "no_folder", "empty_folder", "shards_differ", "settings_conflict"})
+USAGE_CODES = frozenset(
+    ("usage", "no_folder", "empty_folder", "local_file", "shards_differ", "settings_conflict", "no_such_job", "ambiguous_job")
+)
 
 
 def exit_code_of(error: TuttiError) -> ExitCode:
     """How a command ends that this error ended."""
-    if isinstance(error, Unreachable) or error.status == 401:
+    if isinstance(error, Unreachable | TransferFailed) or error.status == 401:
         return ExitCode.UNREACHABLE
     return ExitCode.USAGE if error.code in USAGE_CODES else ExitCode.REFUSED
 

@@ -13,7 +13,7 @@ from rich.text import Text
 from tutti_fl.board import Board
 from tutti_fl.meter import Progress
 from tutti_fl.shapes.jobs import Job, Worker
-from tutti_fl.words import clock, number, per_worker, size
+from tutti_fl.words import clock, number, per_worker, progress_words
 
 ROWS = 12
 """So many of the newest rounds, and so many workers, are drawn; a screen is not longer."""
@@ -49,19 +49,18 @@ class RichTeller:
 
     def uploaded(self, progress: Progress) -> None:
         """A bar."""
-        words = f"{size(progress.bytes_done)} of {size(progress.bytes)}, {progress.files_done} of {progress.files} files"
-        self._picture = _bar(progress.bytes_done, progress.bytes, words)
+        self._picture = _bar(progress)
 
     def board(self, board: Board) -> None:
         """Job, workers, rounds."""
         if board.job is None:
             return
-        parts: list[RenderableType] = [_heading(board.job), _workers(board)]
+        parts: list[RenderableType] = [_heading(board, board.job), _workers(board)]
         self._picture = Group(*parts, _rounds(board), *_warnings(board))
 
-    def downloaded(self, done: int, total: int) -> None:
+    def downloaded(self, progress: Progress) -> None:
         """A bar."""
-        self._picture = _bar(done, total, f"{size(done)} of {size(total)}")
+        self._picture = _bar(progress)
 
     def _draw(self) -> RenderableType:
         if not self._step:
@@ -78,17 +77,19 @@ class RichTeller:
             self._console.print(picture)
 
 
-def _bar(done: int, total: int, words: str) -> RenderableType:
+def _bar(progress: Progress) -> RenderableType:
+    bar = ProgressBar(total=max(progress.bytes, 1), completed=progress.bytes_done if progress.bytes else 1, width=30)
     grid = Table.grid(padding=(0, 1))
-    grid.add_row("  ", ProgressBar(total=max(total, 1), completed=done, width=40), Text(words, style="dim"))
+    grid.add_row("  ", bar, Text(progress_words(progress), style="yellow" if progress.trouble else "dim"))
     return grid
 
 
-def _heading(job: Job) -> RenderableType:
+def _heading(board: Board, job: Job) -> RenderableType:
     state = (job.state, f"bold {STATE_STYLES.get(job.state, '')}")
-    return Text.assemble(
-        "  ", state, f"  {job.id}  round {job.rounds_done} of {job.rounds}, {job.workers} workers on {job.gpu_type}"
-    )
+    left = board.left_s()
+    coming = f", about {clock(left)} left" if left else ""
+    rounds = f"round {job.rounds_done} of {job.rounds}{coming}"
+    return Text.assemble("  ", state, f"  {job.id}  {rounds}, {job.workers} workers on {job.gpu_type}")
 
 
 def _workers(board: Board) -> RenderableType:

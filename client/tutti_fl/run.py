@@ -11,13 +11,14 @@ from tutti_fl.board import Board
 from tutti_fl.client import Client
 from tutti_fl.errors import TuttiError
 from tutti_fl.etags import is_same
-from tutti_fl.folder import CLIENT_CONFIG, SERVER_CONFIG, Folder
+from tutti_fl.folder import CLIENT_CONFIG, SERVER_CONFIG, SUFFIXES, Folder
+from tutti_fl.launches import Launches, LaunchNote, content_of
 from tutti_fl.memory import Memory, NoMemory
 from tutti_fl.meter import Progress
 from tutti_fl.naming import workspace_name
 from tutti_fl.outcome import ExitCode, Outcome, exit_code_of_job
 from tutti_fl.shapes.files import ObjectInfo
-from tutti_fl.shapes.jobs import FINISHED, Job
+from tutti_fl.shapes.jobs import CANCELLED, FAILED, FINISHED, Job
 from tutti_fl.shapes.workspaces import Report
 from tutti_fl.workspaces import Settings
 
@@ -39,8 +40,8 @@ class Teller(Protocol):
     def board(self, board: Board) -> None:
         """The job has news; ``board.news`` holds the newest."""
 
-    def downloaded(self, done: int, total: int) -> None:
-        """So much of the model is here."""
+    def downloaded(self, progress: Progress) -> None:
+        """So much of the model is here; called often."""
 
 
 @dataclass(frozen=True)
@@ -65,6 +66,7 @@ class JobRun:
     def __init__(self, client: Client, wish: Wish, teller: Teller, *, memory: Memory | None = None) -> None:
         self._client, self._wish, self._teller = client, wish, teller
         self._memory = memory or NoMemory()
+        self._launches = Launches(self._memory, client.url)
         self.outcome = Outcome()
 
     def run(self) -> Outcome:
@@ -90,12 +92,24 @@ class JobRun:
         return report
 
     def launch(self) -> Job:
-        """The job, PENDING."""
+        """The job: a new one, PENDING, or the one that an earlier run of the same content launched and did not see to its end."""
+        workspace, content = self.outcome.workspace, self._content()
+        note = self._launches.recall(workspace, content)
+        if note is not None and self._wish.gpu_type in (None, note.gpu_type):
+            job = self._launch(note)
+            if job.state not in (FAILED, CANCELLED):
+                self._teller.note(f"{job.id} was launched by an earlier run of this folder that broke off: going on with it")
+                return job
+            self._teller.note(f"{job.id}, launched by an earlier run that broke off, ended {job.state}: launching again")
         report = self.outcome.report
         gpu_type = self._wish.gpu_type or self._free_offer(report.workers if report else 1)
-        self._teller.step(f"Launching {self.outcome.workspace} on {gpu_type}")
-        self.outcome.job = self._client.launch(self.outcome.workspace, gpu_type=gpu_type)
-        return self.outcome.job
+        self._teller.step(f"Launching {workspace} on {gpu_type}")
+        return self._launch(self._launches.begin(workspace, content, gpu_type))
+
+    def _launch(self, note: LaunchNote) -> Job:
+        job = self._client.launch(self.outcome.workspace, gpu_type=note.gpu_type, client_token=note.client_token)
+        self.outcome.job = job
+        return job
 
     def follow(self) -> None:
         """To the end of the job, and its model to disk if it has one."""
@@ -109,6 +123,12 @@ class JobRun:
         if job.state == FINISHED:
             to = self._wish.out or self._wish.folder.root / "model_out" / MODEL
             self.outcome.model_path = download_model(self._client, job, to, self._teller)
+        self._launches.forget(self.outcome.workspace)
+
+    def _content(self) -> str:
+        """What would be launched now, told by the objects in the workspace's input folders."""
+        prefix = f"jobs/{self.outcome.workspace}/"
+        return content_of(item for folder in SUFFIXES for item in self._client.files.list(f"{prefix}{folder}/"))
 
     def _check_settings(self) -> None:
         """A setting that the folder's own config would silently beat is refused."""
@@ -200,14 +220,7 @@ def download_model(client: Client, job: Job, to: Path, teller: Teller) -> Path:
     """The model as a file; a path that is a folder gets it under its own name."""
     to = to / MODEL if to.is_dir() else to
     teller.step(f"Downloading the model to {to}")
-    done = 0
-
-    def progress(size: int) -> None:
-        nonlocal done
-        done += size
-        teller.downloaded(done, job.model_size or 0)
-
-    return client.download(job.id, to, progress=progress)
+    return client.download(job.id, to, progress=teller.downloaded)
 
 
 def job_seconds(job: Job, board: Board) -> dict[str, float | None]:

@@ -3,8 +3,11 @@
 import random
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
-from typing import Any, TypeVar
+from copy import copy
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime, timedelta
+from email.utils import parsedate_to_datetime
+from typing import Any, Self, TypeVar
 
 import httpx
 
@@ -27,11 +30,23 @@ class Retries:
     base_s: float = 0.3
     longest_s: float = 10.0
     pause: Pause = time.sleep
+    refusals: int = 5
+    """How often a transfer tries what the store refuses."""
+    tries_in_outage: int = 25
+    """How often a transfer tries while nobody answers: for about two minutes, so that a network may go and come back."""
+    tell: Callable[[str], None] = lambda _: None
+    """Told why there is a wait, from the second one on."""
 
-    def wait(self, attempt: int, at_least_s: float = 0.0) -> None:
+    def wait(self, attempt: int, cause: str, at_least_s: float = 0.0) -> None:
         """Pause after the failed attempt with this number, counted from 0."""
+        if attempt > 0:
+            self.tell(cause)
         top = min(self.longest_s, self.base_s * 2**attempt)
         self.pause(max(at_least_s, random.uniform(top / 4, top)))  # noqa: S311 - jitter, not a secret
+
+    def patient(self, tell: Callable[[str], None]) -> "Retries":
+        """The same for a transfer, which sits out an outage and says so."""
+        return replace(self, tries=self.tries_in_outage, tell=tell)
 
 
 class Transport:
@@ -42,6 +57,17 @@ class Transport:
         self.retries = retries or Retries()
         headers = {"Authorization": f"Bearer {token}"} if token else {}
         self._http = open_http(timeout_s=timeout_s, headers=headers)
+        self._clock = PlatformClock()
+
+    def patient(self, tell: Callable[[str], None] = lambda _: None) -> Self:
+        """The same connections and token, with the patience of a transfer."""
+        other = copy(self)
+        other.retries = self.retries.patient(tell)
+        return other
+
+    def now(self) -> datetime:
+        """The time by the platform's clock, as far as an answer has told it: this machine's may be wrong by hours."""
+        return self._clock.now()
 
     def close(self) -> None:
         """Drop the connections; may be called twice."""
@@ -99,12 +125,37 @@ class Transport:
                 # A connection that was never made carried nothing, so even a call that must not be repeated may be tried again.
                 if last or not (again or isinstance(error, httpx.ConnectError | httpx.ConnectTimeout)):
                     raise Unreachable(self.url, str(error) or type(error).__name__) from error
-                self.retries.wait(attempt)
+                self.retries.wait(attempt, f"no answer from {self.url}")
                 continue
+            self._clock.hear(response)
             if last or not again or response.status_code not in PASSING:
                 return response
-            self.retries.wait(attempt, _asked_wait(response))
+            self.retries.wait(attempt, f"{self.url} answered {response.status_code}", _asked_wait(response))
         raise AssertionError("the loop above always returns or raises")
+
+
+class PlatformClock:
+    """The clock on the other side, read from the Date of its answers."""
+
+    def __init__(self) -> None:
+        self._ahead = timedelta()
+
+    def hear(self, response: httpx.Response) -> None:
+        """Take in an answer; one without a readable date says nothing."""
+        try:
+            told = parsedate_to_datetime(response.headers["Date"])
+        except (KeyError, ValueError):
+            return
+        self._ahead = told.astimezone(UTC) - datetime.now(UTC)
+
+    def now(self) -> datetime:
+        """The time there, to the second; this machine's before the first answer."""
+        return datetime.now(UTC) + self._ahead
+
+
+def is_passing(error: TuttiError) -> bool:
+    """True for what may be over in a moment: nobody answered, or it was said that now is not the time."""
+    return isinstance(error, Unreachable) or error.status in PASSING
 
 
 def _asked_wait(response: httpx.Response) -> float:

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 
 from tutti_fl.board import Board, BoardRound
 from tutti_fl.errors import TuttiError
+from tutti_fl.meter import Progress
 from tutti_fl.shapes.jobs import Job, Reason
 from tutti_fl.shapes.live import FeedItem, PhaseChanged, StateChanged, Warned
 from tutti_fl.shapes.workspaces import Finding, Report
@@ -34,6 +35,17 @@ def size(count: int) -> str:
             return f"{value:.0f} {unit}" if unit == "B" else f"{value:.1f} {unit}"
         value /= 1000
     return f"{value:.2f} TB"
+
+
+def progress_words(progress: Progress) -> str:
+    """``12.0 MB of 30.0 MB, 1 of 3 files, 6.0 MB/s, 3 s left``, or why nothing moves."""
+    parts = [f"{size(progress.bytes_done)} of {size(progress.bytes)}"]
+    parts += [f"{progress.files_done} of {progress.files} files"] if progress.files > 1 else []
+    if progress.trouble:
+        return ", ".join([*parts, f"{progress.trouble}; trying again"])
+    parts += [f"{size(round(progress.speed))}/s"] if progress.speed else []
+    left = progress.left_s
+    return ", ".join([*parts, f"{clock(left)} left"] if left else parts)
 
 
 def clock(seconds: float) -> str:

@@ -1,5 +1,6 @@
 """The one SQLite file under all stores."""
 
+import errno
 import sqlite3
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -8,6 +9,7 @@ from queue import Empty, LifoQueue
 from threading import Lock
 
 from chalicelib.domain.errors import StoreUnavailable
+from local_stack.disk import full_disk
 from local_stack.records.schema import migrations
 
 _BUSY_S = 30.0
@@ -101,4 +103,12 @@ def _translated(path: Path) -> Iterator[None]:
     try:
         yield
     except (sqlite3.Error, OSError) as error:
+        if _is_full(error):
+            raise full_disk(path.parent) from error
         raise StoreUnavailable(f"the records in {path} do not answer: {error}") from error
+
+
+def _is_full(error: sqlite3.Error | OSError) -> bool:
+    if isinstance(error, OSError):
+        return error.errno in (errno.ENOSPC, errno.EDQUOT)
+    return getattr(error, "sqlite_errorcode", None) == sqlite3.SQLITE_FULL

@@ -2,12 +2,12 @@
 
 import re
 from collections.abc import Callable, Mapping
-from datetime import datetime
 
 from pydantic import JsonValue
 
 from local_stack.state_machine import paths
 from local_stack.state_machine.faults import RUNTIME, Fault, PathNotFound
+from local_stack.state_machine.moments import moment
 
 Rule = Mapping[str, JsonValue]
 
@@ -26,20 +26,12 @@ def _is_number(value: JsonValue) -> bool:
     return isinstance(value, int | float) and not isinstance(value, bool)
 
 
-def _moment(value: JsonValue) -> datetime | None:
-    try:
-        found = datetime.fromisoformat(value) if isinstance(value, str) else None
-    except ValueError:
-        return None
-    return found if found and found.tzinfo else None
-
-
 _KINDS: Mapping[str, Callable[[JsonValue], bool]] = {
     "IsNull": lambda value: value is None,
     "IsString": lambda value: isinstance(value, str),
     "IsNumeric": _is_number,
     "IsBoolean": lambda value: isinstance(value, bool),
-    "IsTimestamp": lambda value: _moment(value) is not None,
+    "IsTimestamp": lambda value: moment(value) is not None,
 }
 
 
@@ -116,7 +108,7 @@ def _difference(kind: str, found: JsonValue, other: JsonValue) -> int | None:
         return found - other
     if kind == "Numeric" and _is_number(found) and _is_number(other):
         return (found > other) - (found < other)  # type: ignore[operator]
-    first, second = _moment(found), _moment(other)
+    first, second = moment(found), moment(other)
     if kind == "Timestamp" and first and second:
         return (first > second) - (first < second)
     return None

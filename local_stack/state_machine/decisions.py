@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import datetime
 
 from pydantic import JsonValue
 
@@ -13,12 +12,16 @@ from local_stack.state_machine.definition import (
     MapState,
     ParallelState,
     PassState,
+    Retrier,
     State,
     SucceedState,
     TaskState,
     WaitState,
 )
 from local_stack.state_machine.faults import NO_CHOICE, RUNTIME, Fault, matches
+from local_stack.state_machine.fields import MOST_SECONDS
+from local_stack.state_machine.moments import moment
+from local_stack.state_machine.payload import compact
 
 Context = dict[str, JsonValue]
 
@@ -130,7 +133,7 @@ def _failure(state: FailState, raw: JsonValue, context: Context) -> Fault:
 def _text(expression: str, raw: JsonValue, context: Context) -> str:
     value = intrinsics.evaluate(intrinsics.parse(expression), raw, context)
     if not isinstance(value, str):
-        raise Fault(RUNTIME, f"'{expression}' has to be a string, it is {intrinsics.compact(value)}")
+        raise Fault(RUNTIME, f"'{expression}' has to be a string, it is {compact(value)}")
     return value
 
 
@@ -147,23 +150,23 @@ def _wait(state: WaitState, raw: JsonValue, context: Context, now: float) -> Sle
     if state.has("timestamp") or state.timestamp_path:
         until = _moment(paths.get(state.timestamp_path, effective, context) if state.timestamp_path else state.timestamp)
     else:
-        until = now + (_seconds(state.seconds_path, state.seconds, effective, context) or 0)
+        until = now + (_seconds(state.seconds_path, state.seconds, effective, context, least=0) or 0)
     return Sleep(until, _out(state.output_path, effective, context))
 
 
 def _moment(value: JsonValue) -> float:
-    try:
-        return datetime.fromisoformat(str(value)).timestamp()
-    except ValueError as error:
-        raise Fault(RUNTIME, f"{value!r} is no timestamp: {error}") from error
+    found = moment(value)
+    if found is None:
+        raise Fault(RUNTIME, f"{compact(value)} is no timestamp such as 2030-01-31T12:00:00Z")
+    return found.timestamp()
 
 
-def _seconds(path: str | None, literal: int | None, value: JsonValue, context: Context) -> float | None:
+def _seconds(path: str | None, literal: int | None, value: JsonValue, context: Context, *, least: int) -> int | None:
     if path is None:
         return literal
     found = paths.get(path, value, context)
-    if isinstance(found, bool) or not isinstance(found, int) or found < 0:
-        raise Fault(RUNTIME, f"'{path}' has to be a number of whole seconds, it is {intrinsics.compact(found)}")
+    if isinstance(found, bool) or not isinstance(found, int) or not least <= found <= MOST_SECONDS:
+        raise Fault(RUNTIME, f"'{path}' has to be a whole number from {least} to {MOST_SECONDS}, it is {compact(found)}")
     return found
 
 
@@ -177,8 +180,8 @@ def _invoke(state: TaskState, raw: JsonValue, context: Context) -> Invoke:
         function=function.split(":function:")[-1].split(":")[0],
         payload=parameters.get("Payload", {}),
         parameters=parameters,
-        heartbeat=_seconds(state.heartbeat_seconds_path, state.heartbeat_seconds, effective, context),
-        timeout=_seconds(state.timeout_seconds_path, state.timeout_seconds, effective, context),
+        heartbeat=_seconds(state.heartbeat_seconds_path, state.heartbeat_seconds, effective, context, least=1),
+        timeout=_seconds(state.timeout_seconds_path, state.timeout_seconds, effective, context, least=1),
     )
 
 
@@ -193,9 +196,9 @@ def _map(state: MapState, raw: JsonValue, context: Context, at_once: int) -> Dec
     items = paths.get(state.items_path, effective, context)
     if not isinstance(items, list):
         raise Fault(RUNTIME, f"The ItemsPath '{state.items_path}' has to lead to an array")
-    wished = _seconds(state.max_concurrency_path, state.max_concurrency, effective, context) or at_once
+    wished = _seconds(state.max_concurrency_path, state.max_concurrency, effective, context, least=0) or at_once
     children = tuple(_item(state, i, item, effective, context) for i, item in enumerate(items))
-    return Fork(children, min(int(wished), at_once)) if items else Leave(output_of(state, raw, [], context), state.next)
+    return Fork(children, min(wished, at_once)) if items else Leave(output_of(state, raw, [], context), state.next)
 
 
 def _item(state: MapState, index: int, item: JsonValue, effective: JsonValue, context: Context) -> Child:
@@ -212,21 +215,27 @@ class Again:
     retries: dict[str, int]
 
 
+def _delay(retrier: Retrier, used: int) -> float:
+    most = retrier.max_delay_seconds or MOST_SECONDS
+    try:
+        return min(retrier.interval_seconds * retrier.backoff_rate**used, most)
+    except OverflowError:
+        return most
+
+
 def on_fault(state: State, fault: Fault, raw: JsonValue, retries: Mapping[str, int], jitter: float) -> Again | Leave | None:
     """What Retry and Catch make of the fault; None when nothing there is meant for it. ``jitter`` lies in [0, 1)."""
     if not isinstance(state, TaskState | ParallelState | MapState):
         return None
-    is_task = isinstance(state, TaskState)
     for number, retrier in enumerate(state.retry):
-        if matches(retrier.error_equals, fault.error, is_task=is_task):
+        if matches(retrier.error_equals, fault.error):
             used = retries.get(str(number), 0)
             if used >= retrier.max_attempts:
                 break
-            delay = min(retrier.interval_seconds * retrier.backoff_rate**used, retrier.max_delay_seconds or float("inf"))
             factor = jitter if retrier.jitter_strategy == "FULL" else 1
-            return Again(delay * factor, {**retries, str(number): used + 1})
+            return Again(_delay(retrier, used) * factor, {**retries, str(number): used + 1})
     for catcher in state.catch:
-        if matches(catcher.error_equals, fault.error, is_task=is_task):
+        if matches(catcher.error_equals, fault.error):
             error: JsonValue = {"Error": fault.error, "Cause": fault.cause}
             return Leave(raw if catcher.result_path is None else paths.put(catcher.result_path, raw, error), catcher.next)
     return None

@@ -2,6 +2,7 @@
 
 import json
 import re
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from typing import Annotated, Literal
 
@@ -9,7 +10,16 @@ from pydantic import BaseModel, ConfigDict, Field, JsonValue, ValidationError, f
 from pydantic.alias_generators import to_pascal
 
 from local_stack.state_machine import choices
-from local_stack.state_machine.fields import Expression, OptionalPath, PathText, ResultPath, Seconds, Template
+from local_stack.state_machine.fields import (
+    MOST_SECONDS,
+    Expression,
+    Moment,
+    OptionalPath,
+    PathText,
+    ResultPath,
+    Seconds,
+    Template,
+)
 
 LAMBDA = "arn:aws:states:::lambda:invoke"
 LAMBDA_WITH_TOKEN = "arn:aws:states:::lambda:invoke.waitForTaskToken"  # noqa: S105  (the name of a pattern)
@@ -31,8 +41,8 @@ class Retrier(_Part):
     """One way to try again."""
 
     error_equals: tuple[str, ...] = Field(min_length=1)
-    interval_seconds: int = Field(1, ge=1, le=99_999_999)
-    max_attempts: int = Field(3, ge=0, le=99_999_999)
+    interval_seconds: int = Field(1, ge=1, le=MOST_SECONDS)
+    max_attempts: int = Field(3, ge=0, le=MOST_SECONDS)
     backoff_rate: float = Field(2.0, ge=1)
     max_delay_seconds: int | None = Field(None, ge=1, lt=31_622_400)
     jitter_strategy: Literal["FULL", "NONE"] = "NONE"
@@ -107,9 +117,9 @@ class PassState(_Going):
 class TaskState(_Working):
     type: Literal["Task"]
     resource: Literal["arn:aws:states:::lambda:invoke", "arn:aws:states:::lambda:invoke.waitForTaskToken"]
-    timeout_seconds: int | None = Field(None, ge=1, le=99_999_999)
+    timeout_seconds: int | None = Field(None, ge=1, le=MOST_SECONDS)
     timeout_seconds_path: OptionalPath = None
-    heartbeat_seconds: int | None = Field(None, ge=1, le=99_999_999)
+    heartbeat_seconds: int | None = Field(None, ge=1, le=MOST_SECONDS)
     heartbeat_seconds_path: OptionalPath = None
 
     @property
@@ -154,7 +164,7 @@ class WaitState(_Going):
     type: Literal["Wait"]
     seconds: Seconds | None = None
     seconds_path: OptionalPath = None
-    timestamp: str | None = None
+    timestamp: Moment | None = None
     timestamp_path: OptionalPath = None
 
     @model_validator(mode="after")
@@ -195,6 +205,11 @@ class MapState(_Working):
     max_concurrency_path: OptionalPath = None
     item_processor: "Branch"
 
+    @field_validator("parameters")
+    @classmethod
+    def _says_it_the_new_way(cls, _: JsonValue) -> JsonValue:
+        raise ValueError("Parameters is the old name of ItemSelector; write ItemSelector")
+
 
 State = Annotated[
     PassState | TaskState | ChoiceState | WaitState | SucceedState | FailState | ParallelState | MapState,
@@ -223,7 +238,14 @@ class Machine(Branch):
 
     version: Literal["1.0"] = "1.0"
     query_language: Literal["JSONPath"] = "JSONPath"
-    timeout_seconds: int | None = Field(None, ge=1, le=99_999_999)
+    timeout_seconds: int | None = Field(None, ge=1, le=MOST_SECONDS)
+
+    @model_validator(mode="after")
+    def _every_name_is_its_own(self) -> "Machine":
+        counts = Counter(name for name, _ in all_states(self))
+        if twice := sorted(name for name, count in counts.items() if count > 1):
+            raise ValueError(f"the name of a state is unique in the whole machine; {', '.join(twice)} is there twice")
+        return self
 
 
 ParallelState.model_rebuild()

@@ -12,9 +12,9 @@ from pydantic import JsonValue
 
 from local_stack.state_machine.faults import Fault
 from local_stack.state_machine.interpreter import Interpreter
-from local_stack.state_machine.intrinsics import compact
 from local_stack.state_machine.limits import Limits
 from local_stack.state_machine.operations import Operations
+from local_stack.state_machine.payload import compact
 from local_stack.state_machine.records import Closed, Records
 from local_stack.state_machine.walk import Launch, Walker
 
@@ -110,15 +110,26 @@ class Engine:
     def _answer(self, interpreter: Interpreter, launch: Launch) -> None:
         try:
             outcome = called(self._invoke, launch)
-            if isinstance(outcome, Fault):
-                interpreter.fail(launch.token, outcome)
-            else:
-                interpreter.answer(launch, outcome[0])
+            while not _told(interpreter, launch, outcome):
+                time.sleep(_AFTER_AN_ERROR)
         except Closed:
             logger.info("a function answered after the stop and will be called again", extra={"function": launch.function})
         finally:
             self._calls.discard(threading.current_thread())
             self._due.set()
+
+
+def _told(interpreter: Interpreter, launch: Launch, outcome: tuple[JsonValue] | Fault) -> bool:
+    """Whether the outcome could be written: on a full disk an answer must wait, or its task would never end."""
+    try:
+        if isinstance(outcome, Fault):
+            interpreter.fail(launch.token, outcome)
+        else:
+            interpreter.answer(launch, outcome[0])
+    except sqlite3.Error:
+        logger.exception("the answer of a function cannot be written; trying again", extra={"function": launch.function})
+        return False
+    return True
 
 
 def called(invoke: Invoke, launch: Launch) -> tuple[JsonValue] | Fault:

@@ -40,14 +40,14 @@ class HistoryFull(Exception):
     """The execution has as many events as one may have; it ends as failed whatever it catches."""
 
 
-def matches(names: Iterable[str], error: str, *, is_task: bool) -> bool:
+def matches(names: Iterable[str], error: str) -> bool:
     """Whether a Retry or Catch with these names is meant for the error, as AWS matches them."""
-    return error != RUNTIME and any(_match(name, error, is_task=is_task) for name in names)
+    return error != RUNTIME and any(_match(name, error) for name in names)
 
 
-def _match(name: str, error: str, *, is_task: bool) -> bool:
+def _match(name: str, error: str) -> bool:
     if name == ALL:
         return error != DATA_LIMIT
     if name == TASK_FAILED:
-        return is_task and error not in (TIMEOUT, HEARTBEAT_TIMEOUT, DATA_LIMIT)
+        return error not in (TIMEOUT, HEARTBEAT_TIMEOUT, DATA_LIMIT)
     return name == error or (name == TIMEOUT and error == HEARTBEAT_TIMEOUT)

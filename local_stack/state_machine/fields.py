@@ -5,6 +5,9 @@ from typing import Annotated
 from pydantic import AfterValidator, Field, JsonValue
 
 from local_stack.state_machine import intrinsics, paths, templates
+from local_stack.state_machine.moments import moment
+
+MOST_SECONDS = 99_999_999
 
 
 def _is_path(path: str | None) -> str | None:
@@ -32,9 +35,16 @@ def _is_template(template: JsonValue) -> JsonValue:
     return template
 
 
+def _is_moment(text: str) -> str:
+    if moment(text) is None:
+        raise ValueError(f"{text!r} is no timestamp such as 2030-01-31T12:00:00Z")
+    return text
+
+
 PathText = Annotated[str, AfterValidator(_is_path)]
 OptionalPath = Annotated[str | None, AfterValidator(_is_path)]
 ResultPath = Annotated[str | None, AfterValidator(_is_own_path)]
 Expression = Annotated[str, AfterValidator(_is_expression)]
 Template = Annotated[JsonValue, AfterValidator(_is_template)]
-Seconds = Annotated[int, Field(ge=0, le=99_999_999)]
+Seconds = Annotated[int, Field(ge=0, le=MOST_SECONDS)]
+Moment = Annotated[str, AfterValidator(_is_moment)]

@@ -59,7 +59,8 @@ class History:
         """The state failed, whatever Retry and Catch make of it."""
         if isinstance(state, TaskState):
             kind = "TaskTimedOut" if fault.error in (TIMEOUT, HEARTBEAT_TIMEOUT) else "TaskFailed"
-            return self.of_step(step, kind, {**_resource(state), "error": fault.error, "cause": fault.cause})
+            why: Details = {"error": fault.error, "cause": fault.cause}
+            return self.of_step(step, kind, {**_resource(state), **{key: text for key, text in why.items() if text}})
         if isinstance(state, MapState | ParallelState):
             return self.of_step(step, f"{state.type}StateFailed", {})
         return step

@@ -1,14 +1,15 @@
 """One move of the interpreter at a time, each a transaction of its own; who calls the functions and when is the engine's part."""
 
 import logging
+import sqlite3
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 from pydantic import JsonValue
 
 from local_stack.state_machine.faults import RUNTIME, TIMEOUT, Fault, HistoryFull
-from local_stack.state_machine.intrinsics import compact
-from local_stack.state_machine.records import Records, Step
+from local_stack.state_machine.payload import compact
+from local_stack.state_machine.records import Closed, Records, Step
 from local_stack.state_machine.walk import Launch, Walker
 
 _HISTORY_IS_FULL = "The execution reached the maximum number of history events ({})."
@@ -87,7 +88,9 @@ class Interpreter:
             return step is not None
         except HistoryFull:
             self._break_off(step, _HISTORY_IS_FULL.format(self.most_events))
-        except (LookupError, TypeError, ValueError, AssertionError, RecursionError) as error:
+        except (sqlite3.Error, Closed):
+            raise
+        except Exception as error:  # a door: no mistake of one state may end the loop that runs all others
             logger.exception("a state could not be run", extra={"state": step.state if step else None})
             self._break_off(step, f"The interpreter failed: {type(error).__name__}: {error}")
         return False

@@ -13,6 +13,7 @@ from pydantic import JsonValue
 
 from local_stack.state_machine import paths
 from local_stack.state_machine.faults import INTRINSIC, Fault
+from local_stack.state_machine.payload import compact, parsed
 
 _TOKEN = re.compile(
     r"""\s*(?:
@@ -25,6 +26,9 @@ _TOKEN = re.compile(
     re.VERBOSE,
 )
 _MOST_DEEP = 10
+_MOST_NUMBERS = 1000
+_LONGEST_TEXT = 10_000
+_ALGORITHMS = {"MD5": "md5", "SHA-1": "sha1", "SHA-256": "sha256", "SHA-384": "sha384", "SHA-512": "sha512"}
 
 
 @dataclass(frozen=True)
@@ -110,7 +114,7 @@ def evaluate(expression: Expression, value: JsonValue, context: JsonValue) -> Js
     arguments = [evaluate(argument, value, context) for argument in expression.arguments]
     try:
         return FUNCTIONS[expression.name](*arguments)
-    except (TypeError, ValueError, KeyError, IndexError, AttributeError, StopIteration) as error:
+    except (TypeError, ValueError, LookupError, ArithmeticError, AttributeError, StopIteration) as error:
         raise Fault(INTRINSIC, f"{expression.name} failed on its arguments: {error}") from error
 
 
@@ -126,70 +130,104 @@ def _shown(value: JsonValue) -> str:
     return value if isinstance(value, str) else compact(value)
 
 
-def compact(value: JsonValue) -> str:
-    """JSON without spaces, as AWS writes it."""
-    return json.dumps(value, separators=(",", ":"), ensure_ascii=False)
+# The functions are strict about their arguments: AWS knows no truth values that are numbers and no texts that are arrays.
 
 
-def _range(first: int, last: int, step: int) -> list[JsonValue]:
-    numbers = range(first, last + (1 if step > 0 else -1), step)
-    if len(numbers) > 1000:
-        raise ValueError("more than 1,000 numbers")
+def _array(value: JsonValue) -> list[JsonValue]:
+    if not isinstance(value, list):
+        raise TypeError(f"{compact(value)} is no array")
+    return value
+
+
+def _number(value: JsonValue) -> int:
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        raise TypeError(f"{compact(value)} is no number")
+    return round(value)
+
+
+def _short(value: JsonValue) -> bytes:
+    text = _shown(value)
+    if len(text) > _LONGEST_TEXT:
+        raise ValueError(f"the text is longer than {_LONGEST_TEXT} characters")
+    return text.encode()
+
+
+def _same(first: JsonValue, second: JsonValue) -> bool:
+    # To Python, true equals 1; to JSON it does not.
+    if isinstance(first, dict) and isinstance(second, dict):
+        return first.keys() == second.keys() and all(_same(first[key], second[key]) for key in first)
+    if isinstance(first, list) and isinstance(second, list):
+        return len(first) == len(second) and all(map(_same, first, second))
+    return isinstance(first, bool) == isinstance(second, bool) and first == second
+
+
+def _contains(items: JsonValue, item: JsonValue) -> bool:
+    return any(_same(item, other) for other in _array(items))
+
+
+def _range(first: JsonValue, last: JsonValue, step: JsonValue) -> list[JsonValue]:
+    by = _number(step)
+    numbers = range(_number(first), _number(last) + (1 if by > 0 else -1), by)
+    if len(numbers) > _MOST_NUMBERS:
+        raise ValueError(f"more than {_MOST_NUMBERS} numbers")
     return list(numbers)
 
 
-def _partition(items: list[JsonValue], size: int) -> list[JsonValue]:
-    if not isinstance(items, list):
-        raise TypeError("not an array")
-    return [items[i : i + size] for i in range(0, len(items), size)]
+def _partition(items: JsonValue, size: JsonValue) -> list[JsonValue]:
+    array, by = _array(items), _number(size)
+    if by < 1:
+        raise ValueError("a part has at least one item")
+    return [array[i : i + by] for i in range(0, len(array), by)]
 
 
-def _unique(items: list[JsonValue]) -> list[JsonValue]:
-    return [item for i, item in enumerate(items) if item not in items[:i]]
+def _unique(items: JsonValue) -> list[JsonValue]:
+    array = _array(items)
+    return [item for i, item in enumerate(array) if not _contains(array[:i], item)]
 
 
 def _merge(first: dict[str, JsonValue], second: dict[str, JsonValue], deep: bool) -> JsonValue:
-    if deep:
+    if deep is not False:
         raise ValueError("only the shallow mode (false) exists")
     return {**first, **second}
 
 
-def _hash(value: JsonValue, algorithm: str) -> str:
+def _hash(value: JsonValue, algorithm: JsonValue) -> str:
     # The algorithms are the caller's choice, MD5 and SHA-1 among them.
-    return hashlib.new(algorithm.replace("SHA-", "sha").lower(), _shown(value).encode(), usedforsecurity=False).hexdigest()
+    return hashlib.new(_ALGORITHMS[str(algorithm)], _short(value), usedforsecurity=False).hexdigest()
 
 
-def _random(low: int, high: int, seed: int | None = None) -> int:
-    return random.Random(seed).randrange(low, high)  # noqa: S311  (a number for a definition, no secret)
+def _random(low: JsonValue, high: JsonValue, seed: JsonValue = None) -> int:
+    chance = random.Random(None if seed is None else _number(seed))  # noqa: S311  (a number for a definition, no secret)
+    return chance.randrange(_number(low), _number(high))
 
 
 def _split(text: str, marks: str) -> list[JsonValue]:
-    return [part for part in re.split("[" + re.escape(marks) + "]", text) if part]
+    return [part for part in re.split("[" + re.escape(marks) + "]", text) if part] if marks else [text]
 
 
-def _item(items: list[JsonValue], index: int) -> JsonValue:
-    if index < 0:
+def _item(items: JsonValue, index: JsonValue) -> JsonValue:
+    if _number(index) < 0:
         raise IndexError("the index is negative")
-    return items[index]
+    return _array(items)[_number(index)]
 
 
 FUNCTIONS: Mapping[str, Callable[..., JsonValue]] = {
     "States.Format": _format,
-    "States.StringToJson": json.loads,
+    "States.StringToJson": parsed,
     "States.JsonToString": compact,
     "States.Array": lambda *items: list(items),
     "States.ArrayPartition": _partition,
-    "States.ArrayContains": lambda items, item: item in items,
+    "States.ArrayContains": _contains,
     "States.ArrayRange": _range,
     "States.ArrayGetItem": _item,
-    "States.ArrayLength": len,
+    "States.ArrayLength": lambda items: len(_array(items)),
     "States.ArrayUnique": _unique,
-    "States.Base64Encode": lambda text: base64.b64encode(text.encode()).decode(),
-    "States.Base64Decode": lambda text: base64.b64decode(text).decode(),
+    "States.Base64Encode": lambda text: base64.b64encode(_short(text)).decode(),
+    "States.Base64Decode": lambda text: base64.b64decode(_short(text)).decode(),
     "States.Hash": _hash,
     "States.JsonMerge": _merge,
     "States.MathRandom": _random,
-    "States.MathAdd": lambda first, second: first + second,
+    "States.MathAdd": lambda first, second: _number(first) + _number(second),
     "States.StringSplit": _split,
     "States.UUID": lambda: str(uuid.uuid4()),
 }

@@ -12,8 +12,8 @@ from pydantic import JsonValue
 
 from chalicelib.domain import errors
 from local_stack.state_machine import definition
-from local_stack.state_machine.definition import Branch, MapState, ParallelState, State, TaskState
-from local_stack.state_machine.faults import RESERVED
+from local_stack.state_machine.definition import Branch, FailState, MapState, ParallelState, State, TaskState
+from local_stack.state_machine.faults import RESERVED, RUNTIME
 
 _TOKEN = "$$.Task.Token"  # noqa: S105  (the name of a path)
 _OF_LAMBDA = frozenset({
@@ -41,6 +41,10 @@ def _faults(state: State) -> Iterator[str]:
         clauses = [retrier.error_equals for retrier in state.retry] + [catcher.error_equals for catcher in state.catch]
         unknown = [name for names in clauses for name in names if not _is_known(name)]
         yield from (f"{name} is no error of AWS and none of domain/errors.py" for name in unknown)
+        if any(RUNTIME in names for names in clauses):
+            yield f"{RUNTIME} cannot be retried or caught"
+    if isinstance(state, FailState) and (state.error.startswith("States.") or (state.error_path or "").endswith(".Error")):
+        yield "it may report a name that begins with States., which only AWS may do; name an error of its own"
     if isinstance(state, MapState) and state.max_concurrency > 40:
         yield "MaxConcurrency is above 40, which an inline Map never reaches"
 

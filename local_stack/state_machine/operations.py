@@ -1,6 +1,5 @@
 """The operations of the service, as its protocol knows them, over the records."""
 
-import json
 import re
 import uuid
 from collections.abc import Callable, Sequence
@@ -10,6 +9,7 @@ from local_stack.state_machine import definition
 from local_stack.state_machine.faults import TASK_FAILED, Fault
 from local_stack.state_machine.interpreter import Interpreter
 from local_stack.state_machine.limits import Limits
+from local_stack.state_machine.payload import parsed
 from local_stack.state_machine.records import Event, Execution, MachineRow
 
 _ARN = "arn:aws:states:us-east-1:000000000000"
@@ -37,12 +37,12 @@ class Operations:
 
     # --- machines
 
-    def install(self, name: str, text: str) -> str:
+    def install(self, name: str, text: str, role: str = "") -> str:
         """Have a machine of this name with this definition; its ARN. Executions that run keep the definition they have."""
         arn = f"{_ARN}:stateMachine:{name}"
         if self.interpreter.records.machine(arn) is None:
-            return self.create_machine(name, text, "").arn
-        return self.update_machine(arn, text, None).arn
+            return self.create_machine(name, text, role).arn
+        return self.update_machine(arn, text, role).arn
 
     def create_machine(self, name: str, text: str, role: str) -> MachineRow:
         """A new machine, or the one that is the same already. Another of the name: StateMachineAlreadyExists."""
@@ -127,9 +127,14 @@ class Operations:
         """The machine's executions, newest first."""
         return self.interpreter.records.executions(self.machine(machine_arn).arn, status)
 
-    def history(self, arn: str) -> Sequence[Event]:
-        """All events of the execution in order."""
-        return self.interpreter.records.events(self.execution(arn).id)
+    def history(self, arn: str, skip: int = 0, most: int = -1, *, backwards: bool = False) -> Sequence[Event]:
+        """The events of the execution in order or ``backwards``: at most so many (-1: all), after those to skip."""
+        return self.interpreter.records.events(self.execution(arn).id, skip, most, backwards=backwards)
+
+    def redrive(self, arn: str) -> None:
+        """Never done here: ExecutionNotRedrivable, or ExecutionDoesNotExist."""
+        name = self.execution(arn).name
+        raise Refused("ExecutionNotRedrivable", f"'{name}' cannot be redriven on this machine; start a new execution")
 
     # --- tasks
 
@@ -186,7 +191,7 @@ def _checked_input(given: str, limits: Limits) -> None:
 
 def _is_json(text: str) -> bool:
     try:
-        json.loads(text)
-    except ValueError:
+        parsed(text)
+    except (ValueError, RecursionError):
         return False
     return True

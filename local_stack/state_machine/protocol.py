@@ -20,6 +20,9 @@ if TYPE_CHECKING:
 _CONTENT = "application/x-amz-json-1.0"
 _TARGET = "AWSStepFunctions."
 _LARGEST_BODY = 2 * 1024 * 1024
+_LONGEST_OUTPUT, _LONGEST_ERROR, _LONGEST_CAUSE = 262_144, 256, 32_768
+
+_STATUSES = ("RUNNING", "SUCCEEDED", "FAILED", "TIMED_OUT", "ABORTED", "PENDING_REDRIVE")
 
 Body = Mapping[str, JsonValue]
 Answer = dict[str, JsonValue]
@@ -50,7 +53,10 @@ class Protocol:
         target = environ.get("HTTP_X_AMZ_TARGET", "")
         operation = _OPERATIONS.get(target.removeprefix(_TARGET)) if target.startswith(_TARGET) else None
         if operation is None or environ["REQUEST_METHOD"] != "POST":
-            raise Refused("UnknownOperationException", f"'{target}' is no operation of this service")
+            known = ", ".join(_OPERATIONS)
+            raise Refused(
+                "UnknownOperationException", f"'{target}' is no operation of this service on one machine; it has {known}"
+            )
         if not str(environ.get("CONTENT_TYPE", "")).startswith("application/x-amz-json"):
             raise Refused("ValidationException", f"the content type has to be {_CONTENT}")
         return operation(self._operations(), _body(environ))
@@ -69,29 +75,36 @@ def _body(environ: "WSGIEnvironment") -> Body:
     return body
 
 
-def _text(body: Body, field: str) -> str:
-    value = _maybe(body, field)
+def _text(body: Body, field: str, longest: int = _LARGEST_BODY) -> str:
+    value = _maybe(body, field, longest)
     if value is None:
         raise Refused("ValidationException", f"1 validation error detected: Value at '{field}' must not be null")
     return value
 
 
-def _maybe(body: Body, field: str) -> str | None:
+def _maybe(body: Body, field: str, longest: int = _LARGEST_BODY) -> str | None:
     value = body.get(field)
     if value is not None and not isinstance(value, str):
         raise Refused("SerializationException", f"'{field}' has to be a string")
+    if value is not None and len(value) > longest:
+        raise Refused("ValidationException", f"1 validation error detected: '{field}' must have at most {longest} characters")
     return value
 
 
-def _page(items: Sequence[Answer], body: Body, key: str) -> Answer:
+def _page(found: Callable[[int, int], Sequence[Answer]], body: Body, key: str) -> Answer:
+    """A page of what ``found`` gives for (to skip, at most): it is asked for one more, which tells whether a page follows."""
     size, token = body.get("maxResults") or 100, _maybe(body, "nextToken") or "0"
     if not isinstance(size, int) or not 0 < size <= 1000:
         raise Refused("ValidationException", "'maxResults' has to lie between 0 and 1000")
     if not token.isdecimal():
         raise Refused("InvalidToken", f"Invalid Token: '{token}'")
-    end = int(token) + size
-    page: list[JsonValue] = list(items[int(token) : end])
-    return {key: page, **({"nextToken": str(end)} if end < len(items) else {})}
+    items = found(int(token), size + 1)
+    page: list[JsonValue] = list(items[:size])
+    return {key: page, **({"nextToken": str(int(token) + size)} if len(items) > size else {})}
+
+
+def _slice(items: Sequence[Answer]) -> Callable[[int, int], Sequence[Answer]]:
+    return lambda skip, most: items[skip : skip + most]
 
 
 # --- machines
@@ -113,7 +126,7 @@ def _describe_machine(on: Operations, body: Body) -> Answer:
 
 
 def _list_machines(on: Operations, body: Body) -> Answer:
-    return _page([_listed_machine(machine) for machine in on.machines()], body, "stateMachines")
+    return _page(_slice([_listed_machine(machine) for machine in on.machines()]), body, "stateMachines")
 
 
 def _listed_machine(machine: MachineRow) -> Answer:
@@ -130,19 +143,29 @@ def _start_execution(on: Operations, body: Body) -> Answer:
 
 
 def _stop_execution(on: Operations, body: Body) -> Answer:
-    return {"stopDate": on.stop_execution(_text(body, "executionArn"), _maybe(body, "error"), _maybe(body, "cause")).stopped}
+    return {"stopDate": on.stop_execution(_text(body, "executionArn"), *_why(body)).stopped}
+
+
+def _why(body: Body) -> tuple[str | None, str | None]:
+    return _maybe(body, "error", _LONGEST_ERROR), _maybe(body, "cause", _LONGEST_CAUSE)
 
 
 def _describe_execution(on: Operations, body: Body) -> Answer:
     execution = on.execution(_text(body, "executionArn"))
     ends: Answer = {"output": execution.output, "error": execution.error, "cause": execution.cause}
-    shown = {key: value for key, value in ends.items() if value is not None}
-    return {**_listed_execution(execution), "input": execution.input, "inputDetails": {"included": True}, **shown}
+    shown: Answer = {key: value for key, value in ends.items() if value is not None}
+    redrive: Answer = {"redriveCount": 0, "redriveStatus": "NOT_REDRIVABLE"}
+    return {**_listed_execution(execution), "input": execution.input, "inputDetails": {"included": True}, **redrive, **shown}
 
 
 def _list_executions(on: Operations, body: Body) -> Answer:
-    found = on.executions(_text(body, "stateMachineArn"), _maybe(body, "statusFilter"))
-    return _page([_listed_execution(execution) for execution in found], body, "executions")
+    status = _maybe(body, "statusFilter")
+    if status not in (None, *_STATUSES):
+        raise Refused(
+            "ValidationException", f"1 validation error detected: 'statusFilter' has to be one of {', '.join(_STATUSES)}"
+        )
+    found = on.executions(_text(body, "stateMachineArn"), status)
+    return _page(_slice([_listed_execution(execution) for execution in found]), body, "executions")
 
 
 def _listed_execution(execution: Execution) -> Answer:
@@ -157,24 +180,39 @@ def _listed_execution(execution: Execution) -> Answer:
 
 
 def _history(on: Operations, body: Body) -> Answer:
-    events = [_event(event) for event in on.history(_text(body, "executionArn"))]
-    return _page(events[::-1] if body.get("reverseOrder") is True else events, body, "events")
+    arn, backwards = _text(body, "executionArn"), body.get("reverseOrder") is True
+    data = body.get("includeExecutionData") is not False
+
+    def found(skip: int, most: int) -> Sequence[Answer]:
+        return [_event(event, data=data) for event in on.history(arn, skip, most, backwards=backwards)]
+
+    return _page(found, body, "events")
 
 
-def _event(event: Event) -> Answer:
-    return {"timestamp": event.at, "type": event.type, "id": event.number, "previousEventId": event.previous, **event.details}
+def _event(event: Event, *, data: bool) -> Answer:
+    details = event.details if data else {key: _without_data(value) for key, value in event.details.items()}
+    return {"timestamp": event.at, "type": event.type, "id": event.number, "previousEventId": event.previous, **details}
+
+
+def _without_data(details: JsonValue) -> JsonValue:
+    return {k: v for k, v in details.items() if k not in ("input", "output")} if isinstance(details, dict) else details
+
+
+def _redrive(on: Operations, body: Body) -> Answer:
+    on.redrive(_text(body, "executionArn"))
+    return {}
 
 
 # --- tasks
 
 
 def _task_success(on: Operations, body: Body) -> Answer:
-    on.succeed(_text(body, "taskToken"), _text(body, "output"))
+    on.succeed(_text(body, "taskToken"), _text(body, "output", _LONGEST_OUTPUT))
     return {}
 
 
 def _task_failure(on: Operations, body: Body) -> Answer:
-    on.fail(_text(body, "taskToken"), _maybe(body, "error"), _maybe(body, "cause"))
+    on.fail(_text(body, "taskToken"), *_why(body))
     return {}
 
 
@@ -193,6 +231,7 @@ _OPERATIONS: Mapping[str, Callable[[Operations, Body], Answer]] = {
     "DescribeExecution": _describe_execution,
     "ListExecutions": _list_executions,
     "GetExecutionHistory": _history,
+    "RedriveExecution": _redrive,
     "SendTaskSuccess": _task_success,
     "SendTaskFailure": _task_failure,
     "SendTaskHeartbeat": _task_heartbeat,

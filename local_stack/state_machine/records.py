@@ -267,7 +267,8 @@ class Records:
 
     def hear_again_until(self, moment: float) -> None:
         """Give every waiting task at least until then to be heard: nobody could report while nobody listened."""
-        self._db.execute("UPDATE steps SET heartbeat=MAX(heartbeat, ?) WHERE heartbeat IS NOT NULL", (moment,))
+        later = "UPDATE steps SET wake=MAX(wake, ?1), expires=MAX(expires, ?1) WHERE status='waiting' AND wake IS NOT NULL"
+        self._db.execute(later, (moment,))  # MAX of NULL is NULL: a task without an end gets none
 
     # --- history
 
@@ -279,9 +280,10 @@ class Records:
         self._db.execute("INSERT INTO events VALUES(?,?,?,?,?,?)", row)
         return number
 
-    def events(self, execution: int) -> Sequence[Event]:
-        """The whole history in order."""
-        rows = self._all("SELECT number, at, type, previous, details FROM events WHERE execution=? ORDER BY number", execution)
+    def events(self, execution: int, skip: int = 0, most: int = -1, *, backwards: bool = False) -> Sequence[Event]:
+        """The history in order or ``backwards``: at most so many lines (-1: all), after those to skip."""
+        query = "SELECT number, at, type, previous, details FROM events WHERE execution=? ORDER BY number"
+        rows = self._all(f"{query} {'DESC' if backwards else 'ASC'} LIMIT ? OFFSET ?", execution, most, skip)
         return [Event(row[0], row[1], row[2], row[3], json.loads(row[4])) for row in rows]
 
 

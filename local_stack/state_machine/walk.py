@@ -30,8 +30,8 @@ from local_stack.state_machine.decisions import (
 from local_stack.state_machine.definition import Machine, MapState, ParallelState, State, TaskState
 from local_stack.state_machine.faults import HEARTBEAT_TIMEOUT, TIMEOUT, Fault
 from local_stack.state_machine.history import History
-from local_stack.state_machine.intrinsics import compact
 from local_stack.state_machine.limits import Limits
+from local_stack.state_machine.payload import compact
 from local_stack.state_machine.records import Execution, Records, Step
 
 
@@ -129,7 +129,7 @@ class Walker:
 
     def _give_up(self, step: Step, fault: Fault) -> None:
         if step.parent is None:
-            self.end(step.execution, "FAILED", error=fault.error, cause=fault.cause)
+            self.end(step.execution, "FAILED", error=fault.error or None, cause=fault.cause or None)
             return
         around = self._around(step)
         if isinstance(self._state(around), MapState):
@@ -261,7 +261,9 @@ class Walker:
         return definition.branch(machine, step.scope).states[step.state]
 
     def _context(self, step: Step, token: str | None) -> Context:
-        return context_of(self._execution(step.execution), step, token)
+        execution = self._execution(step.execution)
+        machine = self._records.machine(execution.machine)
+        return context_of(execution, step, token, role=machine.role if machine else "")
 
     def _move(self, step: Step, **row: str | float | None) -> None:
         cleared: dict[str, str | float | None] = {"token": None, "heartbeat": None, "expires": None, "wake": None}

@@ -15,12 +15,14 @@ from typing import Any
 from urllib.parse import parse_qs, unquote, urlsplit
 
 from tutti_fl import Client, Retries
-from tutti_fl.cli import Terminal, run_command
+from tutti_fl.cli import run_command
+from tutti_fl.terminal import Terminal
 
 TOKEN = "tutti_secret"
+MIB = 2**20
 ONE_TIME_CODE = "tulip-42"
 NOW = "2026-05-01T10:00:00Z"
-QUICK = Retries(tries=5, base_s=0.0, longest_s=0.0, pause=lambda _: None)
+QUICK = Retries(tries=5, tries_in_outage=5, base_s=0.0, longest_s=0.0, pause=lambda _: None)
 
 
 @dataclass
@@ -59,6 +61,8 @@ class OpenUpload:
     key: str
     size: int
     parts: dict[int, bytes] = field(default_factory=dict)
+    made: dict[str, Any] | None = None
+    """The object, once it is completed."""
 
 
 Break = Callable[[Call], Reply | None]
@@ -67,13 +71,15 @@ Break = Callable[[Call], Reply | None]
 class FakeTutti:
     """The API, its store and its issuer in one. ``breaks`` sees every call first and may answer it in their place."""
 
-    def __init__(self, *, part_size: int = 1000) -> None:
+    def __init__(self, *, part_size: int = 8 * MIB) -> None:
         self.url = ""
         self.part_size = part_size
+        self.expiry_s = 3600
         self.breaks: Break = lambda _: None
         self.calls: list[Call] = []
         self.puts: Counter[tuple[str, int]] = Counter()
         self.objects: dict[str, bytes] = {}
+        self.etags: dict[str, str] = {}
         self.uploads: dict[str, OpenUpload] = {}
         self.bucket: str | None = "tutti-b"
         self.built: dict[str, dict[str, Any]] = {}
@@ -82,6 +88,12 @@ class FakeTutti:
         self.script: list[dict[str, Any]] = []
         """The answers of the live feed, in order."""
         self.job: dict[str, Any] = {}
+        """The newest job."""
+        self.older: list[dict[str, Any]] = []
+        self.launches: dict[str, dict[str, Any]] = {}
+        """Client token → job."""
+        self.log_pieces: list[tuple[str, list[dict[str, str]]]] = []
+        """The stored pieces of logs, by source, in the order in which they came."""
         self.model = b"weights"
         self.challenges: dict[str, dict[str, str]] = {}
         self._generation = 0
@@ -116,11 +128,17 @@ class FakeTutti:
         if int(call.query["generation"]) < self._generation:
             return Reply(403, body=b"<Error><Code>AccessDenied</Code></Error>")
         if kind == "object":
-            return Reply(body=self.model if name == "GLOBAL_MODEL.pt" else self.objects[name])
+            return _ranged(call, self.model if name == "GLOBAL_MODEL.pt" else self.objects[name])
+        if kind == "log":
+            return Reply(body="".join(json.dumps(line) + "\n" for line in self.log_pieces[int(name)][1]).encode())
         number = int(call.query["part"])
-        upload = self.uploads[name]
+        upload = self.uploads.get(name)
+        if upload is None or upload.made is not None:
+            return Reply(404, body=b"<Error><Code>NoSuchUpload</Code></Error>")
+        if call.headers.get("Content-Md5") != base64.b64encode(hashlib.md5(call.body).digest()).decode():  # noqa: S324
+            return Reply(400, body=b"<Error><Code>BadDigest</Code></Error>")
         upload.parts[number] = call.body
-        return Reply()
+        return Reply(headers={"ETag": f'"{_md5(call.body)}"'})
 
     def signed(self, path: str, **query: object) -> str:
         rest = "".join(f"&{key}={value}" for key, value in query.items())
@@ -201,7 +219,7 @@ class FakeTutti:
 
     def _object(self, key: str) -> dict[str, Any]:
         content = self.objects[key]
-        return {"key": key, "size": len(content), "etag": hashlib.md5(content).hexdigest(), "modified": NOW}  # noqa: S324
+        return {"key": key, "size": len(content), "etag": self.etags.get(key, _md5(content)), "modified": NOW}
 
     def _uploads(self, call: Call, rest: list[str]) -> Reply:
         if not rest:
@@ -213,12 +231,14 @@ class FakeTutti:
         upload = self.uploads.get(rest[0])
         if upload is None:
             return refusal(404, "upload_not_found")
+        if upload.made is not None and rest[1:] != ["complete"]:
+            return refusal(404, "upload_not_found")
         match (call.method, *rest[1:]):
             case ("POST", "sign"):
                 urls = [{"number": n, "size": 0, "url": self.signed(f"part/{rest[0]}", part=n)} for n in call.json["numbers"]]
-                return Reply(json={"urls": urls})
+                return Reply(json={"urls": urls, "expires_in_s": self.expiry_s})
             case ("GET", "parts"):
-                parts_there = [{"number": n, "size": len(c), "etag": "e"} for n, c in sorted(upload.parts.items())]
+                parts_there = [{"number": n, "size": len(c), "etag": _md5(c)} for n, c in sorted(upload.parts.items())]
                 return Reply(json={"parts": parts_there})
             case ("POST", "complete"):
                 return self._complete(rest[0], upload)
@@ -226,12 +246,16 @@ class FakeTutti:
         return Reply(204)
 
     def _complete(self, upload_id: str, upload: OpenUpload) -> Reply:
-        content = b"".join(upload.parts[number] for number in sorted(upload.parts))
-        if len(content) != upload.size:
+        if upload.made is not None:
+            there = self._object(upload.key)
+            return Reply(json=there) if there["size"] == upload.size else refusal(404, "upload_not_found")
+        parts = [upload.parts[number] for number in sorted(upload.parts)]
+        if sum(map(len, parts)) != upload.size:
             return refusal(409, "upload_incomplete")
-        self.objects[upload.key] = content
-        del self.uploads[upload_id]
-        return Reply(json=self._object(upload.key))
+        digests = b"".join(hashlib.md5(part).digest() for part in parts)  # noqa: S324
+        self.objects[upload.key], self.etags[upload.key] = b"".join(parts), f"{_md5(digests)}-{len(parts)}"
+        upload.made = self._object(upload.key)
+        return Reply(json=upload.made)
 
     def _workspaces(self, call: Call, rest: list[str]) -> Reply:
         if not rest:
@@ -263,24 +287,63 @@ class FakeTutti:
     def _jobs(self, call: Call, rest: list[str]) -> Reply:
         match (call.method, *rest):
             case ("POST",):
-                self.job = job(workspace=call.json["workspace"])
-                return Reply(201, self.job)
+                token = call.json["client_token"]
+                if token not in self.launches:
+                    self.job = self.launches[token] = job(workspace=call.json["workspace"], id=f"job-{len(self.launches) + 1:02}")
+                return Reply(201, self.launches[token])
             case ("GET",):
-                return Reply(json={"jobs": [self.job] if self.job else [], "cursor": None})
+                return self._job_page(call.query)
             case ("GET", _, "live"):
                 answer = self.script.pop(0)
                 self.job = answer.get("job") or self.job
                 return Reply(json=answer)
             case ("GET", _, "rounds"):
                 return Reply(json={"rounds": [round_row(0)]})
+            case ("GET", _, "logs"):
+                return self._logs(call.query)
             case ("POST", _, "model"):
                 url = self.signed("object/GLOBAL_MODEL.pt")
-                return Reply(json={"url": url, "key": "k", "size": len(self.model), "expires_in_s": 60})
+                size, etag = len(self.model), _md5(self.model)
+                return Reply(json={"url": url, "key": "k", "size": size, "etag": etag, "expires_in_s": 60})
             case ("POST", _, "cancel"):
                 return Reply(json=self.job or job())
-            case ("GET", _):
-                return Reply(json=self.job)
+            case ("GET", job_id):
+                known = [one for one in (self.job, *self.older) if one.get("id") == job_id]
+                return Reply(json=known[0]) if known else refusal(404, "job_not_found", f"there is no job {job_id}")
         return refusal(404, "job_not_found")
+
+    def _job_page(self, query: dict[str, str]) -> Reply:
+        """Two jobs a page; the cursor is where the next one begins."""
+        wanted = [one for one in (self.job, *self.older) if one and query.get("workspace", one["workspace"]) == one["workspace"]]
+        start = int(query.get("cursor", 0))
+        return Reply(json={"jobs": wanted[start : start + 2], "cursor": str(start + 2) if len(wanted) > start + 2 else None})
+
+    def _logs(self, query: dict[str, str]) -> Reply:
+        """Two pieces a page."""
+        after, source = int(query.get("after", 0)), query.get("source")
+        page = list(enumerate(self.log_pieces, 1))[after : after + 2]
+        found = [
+            {"seq": seq, "source": of, "attempt": 1, "number": seq, "url": self.signed(f"log/{seq - 1}"), "lines": 1, "bytes": 1}
+            for seq, (of, _) in page
+            if source in (None, of)
+        ]
+        more = len(self.log_pieces) > after + 2
+        return Reply(json={"segments": found, "after": page[-1][0] if page else after, "more": more})
+
+
+def _md5(content: bytes) -> str:
+    return hashlib.md5(content).hexdigest()  # noqa: S324
+
+
+def _ranged(call: Call, content: bytes) -> Reply:
+    """The object, or what is asked of it if it is still the one that was meant."""
+    etag = f'"{_md5(content)}"'
+    asked = call.headers.get("Range")
+    if asked is None:
+        return Reply(body=content)
+    if call.headers.get("If-Match") != etag:
+        return Reply(412)
+    return Reply(206, body=content[int(asked.removeprefix("bytes=").removesuffix("-")) :])
 
 
 def offer(gpu_type: str, *, price: str, free: int) -> dict[str, Any]:
@@ -346,8 +409,9 @@ class Handler(BaseHTTPRequestHandler):
             self.close_connection = True
             return
         content = reply.body if reply.json is None else json.dumps(reply.json).encode()
-        self.send_response(reply.status)
-        for name, value in {"Content-Length": str(len(content)), **reply.headers}.items():
+        self.send_response_only(reply.status)
+        fixed = {"Date": self.date_time_string(), "Content-Length": str(len(content))}
+        for name, value in {**fixed, **reply.headers}.items():
             self.send_header(name, value)
         self.end_headers()
         self.wfile.write(content)

@@ -155,7 +155,8 @@ def type_command_interrupted(tutti: FakeTutti, tmp_path: Path) -> Typed:
     import io
 
     from tutti_fl import Retries
-    from tutti_fl.cli import Terminal, run_command
+    from tutti_fl.cli import run_command
+    from tutti_fl.terminal import Terminal
 
     def interrupt(_: float) -> None:
         raise KeyboardInterrupt
@@ -281,7 +282,7 @@ def test_a_short_outage_while_following_is_sat_out(tutti: FakeTutti, tmp_path: P
 
 
 def test_follow_comes_back_to_a_job(tutti: FakeTutti, tmp_path: Path) -> None:
-    tutti.script = [ended("FAILED", reason=FAILED_REASON)]
+    tutti.job, tutti.script = job(), [ended("FAILED", reason=FAILED_REASON)]
     assert type_command("follow", "job-01", home=tmp_path, TUTTI_URL=tutti.url, TUTTI_TOKEN=TOKEN).code == 3
 
 
@@ -296,9 +297,3 @@ def test_download_puts_the_model_where_it_is_told(tutti: FakeTutti, tmp_path: Pa
     to = tmp_path / "deep" / "m.pt"
     type_command("download", "job-01", "--out", str(to), home=tmp_path, TUTTI_URL=tutti.url, TUTTI_TOKEN=TOKEN)
     assert to.read_bytes() == b"weights"
-
-
-def test_jobs_are_listed_one_a_line(tutti: FakeTutti, tmp_path: Path) -> None:
-    tutti.job = job()
-    typed = type_command("jobs", home=tmp_path, TUTTI_URL=tutti.url, TUTTI_TOKEN=TOKEN)
-    assert typed.out == "job-01  PENDING    0/1  2026-05-01 10:00  digits\n"

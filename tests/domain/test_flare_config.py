@@ -7,8 +7,9 @@ import pytest
 
 from chalicelib.contracts.report import Level
 from chalicelib.domain.errors import BadConfig, BadJson
-from chalicelib.domain.flare_config import CHECKPOINT, differences, launched_copy, read_facts
+from chalicelib.domain.flare_config import CHECKPOINT, OUT_DIR, differences, launched_copy, read_facts
 from chalicelib.domain.validation import findings
+from chalicelib.domain.workspaces import DATA_ROOT
 from tests.domain.builders import SCRIPTS, config, good_files, workspace
 
 CLIENT, SERVER, META = "configs/config_fed_client.json", "configs/config_fed_server.json", "configs/meta.json"
@@ -120,6 +121,33 @@ def test_the_guides_short_form_becomes_executors() -> None:
 def test_the_data_root_is_the_canonical_one() -> None:
     [row] = client_of(launched(good_files() | {CLIENT: GUIDE_CLIENT}))["executors"]
     assert row["executor"]["args"]["data_root"] == "/var/tmp/nvflare/data"  # noqa: S108
+
+
+TAKING_FOLDERS = b"""class GenericClientExecutor:
+    def __init__(self, data_root="/mine", *, local_epochs=1, out_dir_name="runs"):
+        pass
+"""
+
+
+def args_of(**files: Any) -> Any:
+    """The training executor's arguments in the launched copy."""
+    return client_of(launched(good_files() | files))["executors"][0]["executor"]["args"]
+
+
+def test_a_users_executor_that_takes_the_platforms_folders_gets_them_unasked() -> None:
+    own = json.dumps({"executor": {"path": "custom_client_executor.GenericClientExecutor", "args": {"local_epochs": 3}}})
+    files = {CLIENT: own.encode(), "scripts/custom_client_executor.py": TAKING_FOLDERS}
+    assert args_of(**files) == {"local_epochs": 3, "data_root": DATA_ROOT, "out_dir_name": OUT_DIR}
+
+
+def test_an_executor_that_does_not_take_the_platforms_folders_is_given_none() -> None:
+    own = json.dumps({"executor": {"path": "custom_client_executor.GenericClientExecutor", "args": {"local_epochs": 3}}})
+    files = {CLIENT: own.encode(), "scripts/custom_client_executor.py": OWN_EXECUTOR}
+    assert args_of(**files) == {"local_epochs": 3}
+
+
+def test_our_own_executor_keeps_the_out_dir_name_of_the_workspace() -> None:
+    assert "out_dir_name" not in args_of()
 
 
 def test_an_edited_executor_that_knows_one_task_gets_one_task() -> None:
@@ -248,3 +276,18 @@ def test_facts_of_a_config_with_a_bad_number_are_refused_with_file_line_and_key(
 def test_facts_of_the_guides_form_have_the_parameters_without_the_executors_own_arguments() -> None:
     facts = read_facts(good_files() | {CLIENT: GUIDE_CLIENT})
     assert facts.parameters == {"url": "https://a//b", "local_epochs": 3}
+
+
+def test_a_large_model_of_a_plain_job_travels_as_tensors_that_stay_on_the_servers_disk() -> None:
+    server = server_of(launched(good_files()))
+    told = component(server, "persistor")["args"]["exchange"], server["workflows"][0]["args"]["enable_tensor_disk_offload"]
+    assert told == ("auto", True)
+
+
+@pytest.mark.parametrize("files", [
+    good_files() | {"scripts/custom_client_executor.py": OWN_EXECUTOR},
+    with_server(components=[*config("server")["components"], {"id": "mine", "path": "mine.Filter", "args": {}}]),
+    with_server(task_result_filters=[{"tasks": ["train"], "filters": [{"path": "mine.Filter"}]}]),
+])  # fmt: skip
+def test_a_part_of_the_users_own_gets_the_arrays_it_may_expect(files: dict[str, bytes]) -> None:
+    assert "exchange" not in component(server_of(launched(files)), "persistor")["args"]

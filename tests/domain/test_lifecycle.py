@@ -28,6 +28,7 @@ from chalicelib.contracts.worker import (
     RoundDoneEvent,
     RoundStartedEvent,
     SiteResult,
+    StuckEvent,
     ValidatedEvent,
     WarningEvent,
     WorkerEvent,
@@ -194,6 +195,16 @@ def test_a_job_before_its_start_deadline_is_left_alone() -> None:
     assert lifecycle.missed_start(job(), (server(),), later(899)) is None
 
 
+def test_time_in_which_the_platform_was_away_is_no_time_to_join_in() -> None:
+    assert lifecycle.missed_start(job(), (server(),), later(5000), later(4200)) is None
+
+
+def test_a_worker_missing_for_a_whole_start_after_the_platform_came_back_is_named() -> None:
+    found = lifecycle.missed_start(job(), (server(),), later(5100), later(4200))
+    assert found is not None
+    assert found.site == "server"
+
+
 def test_the_servers_goodbye_names_the_model() -> None:
     step = take(running_job(rounds_done=5), server(), FinishedEvent(model_size=12))
     assert (step.job.model_size, step.job.finishing_at is not None) == (12, True)
@@ -231,6 +242,7 @@ events = st.one_of(
     st.builds(ValidatedEvent, round=rounds_, sites=st.just({"site-1": {"acc": 0.5}})),
     st.builds(LogSegmentEvent, number=rounds_, lines=st.just(1), bytes=st.just(1)),
     st.builds(WarningEvent, code=st.just("w"), sentence=st.just("s")),
+    st.builds(StuckEvent, quiet_s=st.none() | st.floats(0, 1000)),
     st.builds(FinishedEvent, model_size=st.just(1)),
     st.builds(FailedEvent, cause=st.builds(cause, code=st.sampled_from(list(ReasonCode)))),
 )

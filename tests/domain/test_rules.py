@@ -8,8 +8,10 @@ from typing import Any
 import pytest
 
 from chalicelib.contracts.report import Level
+from chalicelib.contracts.worker import MODEL_LIMIT
 from chalicelib.domain import rules
 from chalicelib.domain.archives import ArchiveDirectory, ArchiveEntry, Damage, Unreadable
+from chalicelib.domain.labels import LabelCount
 from chalicelib.domain.rules import (
     archives,
     checkpoint,
@@ -18,6 +20,7 @@ from chalicelib.domain.rules import (
     entry_paths,
     executor_scripts,
     folders,
+    labels,
     model_module,
     parameters,
     passwords,
@@ -28,7 +31,7 @@ from chalicelib.domain.rules import (
 )
 from chalicelib.domain.snapshot import WorkspaceSnapshot
 from chalicelib.domain.validation import RULES, Rule, findings
-from tests.domain.builders import MODEL_DEF, config, workspace
+from tests.domain.builders import MODEL_DEF, config, good_files, workspace
 
 CLIENT, SERVER, META = "configs/config_fed_client.json", "configs/config_fed_server.json", "configs/meta.json"
 MODEL, REQUIREMENTS = "scripts/model_def.py", "requirements/requirements.txt"
@@ -64,6 +67,13 @@ def shard(*entries: ArchiveEntry) -> WorkspaceSnapshot:
 
 def broken(damage: Damage) -> WorkspaceSnapshot:
     return workspace(shards={"a.zip": Unreadable(damage)})
+
+
+def labelled(*labels: int, num_classes: int) -> WorkspaceSnapshot:
+    """A shard with these labels, and this many classes in the client config."""
+    counted = (LabelCount("labels.npy", dict.fromkeys(labels, 2)),)
+    archive = ArchiveDirectory((ArchiveEntry("labels.npy", 1, 1),), counted)
+    return workspace(files=good_files(parameters={"num_classes": num_classes}), shards={"a.zip": archive})
 
 
 FIRES: list[tuple[Rule, str, WorkspaceSnapshot]] = [
@@ -145,8 +155,12 @@ FIRES: list[tuple[Rule, str, WorkspaceSnapshot]] = [
     (entry_paths.entries_stay_inside, "shard_unsafe", shard(ArchiveEntry("/etc/b", 1, 1))),
     (entry_paths.entries_stay_inside, "shard_unsafe", shard(ArchiveEntry("C:\\b", 1, 1))),
     (entry_paths.entries_stay_inside, "shard_unsafe", shard(ArchiveEntry("link", 1, 1, mode=0o120777))),
+    (labels.labels_are_below_the_number_of_classes, "label_out_of_range", labelled(3, num_classes=3)),
+    (labels.labels_are_below_the_number_of_classes, "label_out_of_range", labelled(-1, num_classes=3)),
     (checkpoint.there_is_at_most_one_checkpoint, "many_checkpoints", workspace(others={"model/a.pt": 1, "model/b.pt": 1})),
     (checkpoint.checkpoint_has_bytes, "checkpoint_empty", workspace(others={"model/a.pt": 0})),
+    # The case fl-model-over-2gb: the limit is said before a machine is rented.
+    (checkpoint.checkpoint_can_be_carried, "checkpoint_too_large", workspace(others={"model/a.pt": MODEL_LIMIT + 1})),
     (checkpoint.other_model_files_are_unused, "model_file_unused", workspace(others={"model/a.pth": 1})),
 ]
 
@@ -168,6 +182,15 @@ def test_every_rule_has_an_example_that_makes_it_fire() -> None:
 def test_every_rule_module_is_in_the_ordered_list() -> None:
     modules = {f"{rules.__name__}.{module.name}" for module in pkgutil.iter_modules(rules.__path__)}
     assert modules == {rule.__module__ for rule in RULES}
+
+
+@pytest.mark.parametrize("label", [0, 2, 255, -100])
+def test_a_label_of_a_class_or_one_that_losses_pass_over_is_fine(label: int) -> None:
+    assert findings(labelled(label, num_classes=3)) == ()
+
+
+def test_labels_are_not_judged_while_no_number_of_classes_is_known() -> None:
+    assert findings(labelled(99, num_classes=0)) == ()
 
 
 GOOD_MODULES = [

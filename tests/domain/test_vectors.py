@@ -8,7 +8,7 @@ import pytest
 
 from chalicelib.domain.errors import BadValue
 from chalicelib.domain.naming import clean_name
-from chalicelib.domain.typing_rules import parse_value, write_json
+from chalicelib.domain.typing_rules import argument_problem, parameter_problem, parse_value, write_json
 from chalicelib.domain.workspaces import minimum_workers
 
 VECTORS = Path(__file__).parents[1] / "vectors"
@@ -38,3 +38,9 @@ def test_a_typed_value_has_the_type_and_spelling_the_rule_says(vector: dict[str,
 @pytest.mark.parametrize("vector", vectors("minimum_workers"), ids=lambda v: str(v["workers"]))
 def test_the_minimum_of_workers_follows_from_their_number(vector: dict[str, int]) -> None:
     assert minimum_workers(vector["workers"]) == vector["minimum"]
+
+
+@pytest.mark.parametrize("vector", vectors("parameter_names"), ids=lambda v: f"{v['name']!a}-{v['training']}")
+def test_a_parameter_may_have_the_names_the_rule_says(vector: dict[str, Any]) -> None:
+    problem = parameter_problem if vector["training"] else argument_problem
+    assert (problem(vector["name"]) is None) == vector["ok"]

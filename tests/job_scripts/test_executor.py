@@ -11,7 +11,7 @@ import torch
 from nvflare.apis.dxo import MetaKey, from_shareable
 from nvflare.apis.fl_constant import ReturnCode
 
-from tests.job_scripts.builders import Site, request
+from tests.job_scripts.builders import Site, context, importable, request
 
 W = {"w": np.ones(3, np.float32)}
 RETURNS = "def fl_train_model(payload, out_dir, logger=None):\n    return {body}\n"
@@ -338,3 +338,26 @@ def test_a_folder_that_cannot_be_made_is_an_answer(tmp_path: Path, monkeypatch: 
     (tmp_path / "file").touch()
     monkeypatch.setenv("TUTTI_OUT_DIR", str(tmp_path / "file/out"))
     assert "NotADirectoryError" in error(tmp_path, returning("{}"))["sentence"]
+
+
+REMEMBERING = """
+import weakref, torch
+KEPT = []
+def fl_train_model(payload, out_dir, logger=None):
+    model = torch.nn.Linear(2, 1)
+    model.myself = [model]  # as a model and the hooks on it refer to each other
+    KEPT.append(weakref.ref(model))
+    gone = sum(one() is None for one in KEPT[:-1])
+    if payload["env"]["CURRENT_ROUND"] == 1:
+        raise RuntimeError("no")
+    return {"weights": model.state_dict(), "samples": 1, "gone": gone}
+"""
+
+
+def test_nothing_of_a_round_is_held_in_the_next_also_after_a_failure(tmp_path: Path) -> None:
+    site = Site(tmp_path, REMEMBERING)
+    with importable(site.scripts):
+        tasks = [request({}, round=number) for number in range(3)]
+        answers = [site.executor.execute("train", task, context(site.engine), site.abort) for task in tasks]
+    last = from_shareable(answers[2]).meta
+    assert (answers[1].get_return_code(), last["tutti_metrics"]) == (ReturnCode.EXECUTION_EXCEPTION, {"gone": 2.0})

@@ -8,10 +8,13 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 import torch
+from nvflare.apis.fl_constant import ReturnCode
+from nvflare.app_common.abstract.model import ModelLearnableKey
 
-from tests.job_scripts.builders import SOURCES, importable
+from tests.job_scripts.builders import SOURCES, Engine, Site, context, importable, loaded
 
 STOCK = "nvflare.app_common"
 CLIENT: dict[str, Any] = {
@@ -68,6 +71,25 @@ def job(folder: Path) -> Path:
         shutil.copy(SOURCES / name, custom)
     shutil.copy(SOURCES / "model_def_starter.py", custom / "model_def.py")
     return folder
+
+
+def test_a_checkpoint_named_without_a_folder_lies_beside_the_scripts(tmp_path: Path) -> None:
+    shutil.copy(SOURCES / "custom_persistor.py", tmp_path)
+    torch.save({"weight": torch.full((1, 2), 7.0), "bias": torch.zeros(1)}, tmp_path / "base.pt")
+    persistor = loaded(tmp_path / "custom_persistor.py").CustomPersistor(torch.nn.Linear(2, 1), "base.pt")
+    first = persistor.load_model(context(Engine(tmp_path / "run"), "server"))
+    assert first[ModelLearnableKey.WEIGHTS]["weight"].tolist() == [[7.0, 7.0]]
+
+
+def test_the_facts_of_a_round_have_a_lower_case_name_too(tmp_path: Path) -> None:
+    body = """
+def fl_train_model(payload, out_dir, logger):
+    env = payload["env"]
+    assert (env["site_name"], env["current_round"], env["num_rounds"]) == ("site-1", 2, 3)
+    return {"weights": payload["initial_weights"], "samples": 1}
+"""
+    reply = Site(tmp_path, body).train({"w": np.zeros(1)}, round=2)
+    assert reply.get_return_code() == ReturnCode.OK
 
 
 @pytest.mark.process

@@ -94,3 +94,21 @@ def test_a_nursery_that_cannot_start_holds_nobody_up_for_long(tmp_path: Path) ->
     took = time.monotonic() - began
     made.close()
     assert took < 20
+
+
+def test_a_socket_that_needs_a_shorter_place_has_the_same_one_at_every_start(tmp_path: Path) -> None:
+    deep = tmp_path / ("x" * 120)
+    deep.mkdir()
+    first, second = (Nursery(deep, (sys.executable, "-c", STAND_IN), {}, busy=lambda: False) for _ in range(2))
+    assert first.socket == second.socket
+    assert first.socket.parent != deep
+
+
+def test_closing_leaves_nothing_in_the_place_for_temporary_files(tmp_path: Path) -> None:
+    deep = tmp_path / ("x" * 120)
+    deep.mkdir()
+    made = Nursery(deep, (sys.executable, "-c", STAND_IN), {}, busy=lambda: True)
+    made.start()
+    assert made.want().exists()
+    made.close()
+    assert not made.socket.parent.exists()

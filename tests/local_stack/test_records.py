@@ -94,3 +94,22 @@ def write_and_fail(records: Records) -> None:
     with records.writing() as connection:
         connection.execute("INSERT INTO buckets VALUES ('anna', 'a')")
         connection.execute("INSERT INTO nowhere VALUES (1)")
+
+
+def test_a_full_disk_is_named_with_what_to_do_and_nothing_is_half_written(records: Records, path: Path) -> None:
+    accounts = AccountRecords(records)
+    with records.writing() as connection:
+        pages = connection.execute("PRAGMA page_count").fetchone()[0]
+        connection.execute(f"PRAGMA max_page_count={pages}")
+    with pytest.raises(StoreUnavailable, match=r"disk that holds .* is full") as refused:
+        fill(accounts)
+    assert "Free space" in refused.value.hint
+    with records.writing() as connection:
+        connection.execute("PRAGMA max_page_count=100000")
+    fill(accounts)
+    assert len(accounts.buckets()) == 2000
+
+
+def fill(accounts: AccountRecords) -> None:
+    for number in range(2000):
+        accounts.set_bucket(f"user-{number:04}", f"bucket-{number:04}")

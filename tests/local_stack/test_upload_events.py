@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from chalicelib.contracts.files import Listing
 from chalicelib.domain.errors import StoreUnavailable
 from local_stack.upload_events import Event, UploadEvents, change_of, event_of, sweep
 from tests.fakes import MemoryObjectStore
@@ -186,11 +187,23 @@ def test_a_workspace_whose_inputs_are_gone_is_checked_as_well() -> None:
     assert swept("jobs/a/model_out/m.pt") == [("Object Deleted", "jobs/a/scripts/model_def.py")]
 
 
-def test_a_bucket_that_is_gone_does_not_stop_the_sweep() -> None:
-    store, raised = MemoryObjectStore(), list[Event]()
+class Unreadable(MemoryObjectStore):
+    """A store one of whose buckets does not answer."""
+
+    def list(
+        self, bucket: str, prefix: str = "", *, cursor: str | None = None, limit: int = 1000, delimiter: str = ""
+    ) -> Listing:
+        if bucket == "tu-down":
+            raise StoreUnavailable("it does not answer")
+        return super().list(bucket, prefix, cursor=cursor, limit=limit, delimiter=delimiter)
+
+
+@pytest.mark.parametrize(("bucket", "unread"), [("gone", []), ("tu-down", ["tu-down"])])
+def test_a_bucket_that_cannot_be_read_stops_no_sweep_and_is_named(bucket: str, unread: list[str]) -> None:
+    store, raised = Unreadable(), list[Event]()
     store.create_bucket("tu-a", origins=[])
     store.put("tu-a", "jobs/a/model/m.pt", b"1")
-    assert sweep(store, ["gone", "tu-a"], raised.append) == 1
+    assert (list(sweep(store, [bucket, "tu-a"], raised.append)), len(raised)) == (unread, 1)
 
 
 def created(key: str) -> Event:
@@ -229,3 +242,26 @@ def test_an_input_is_not_swallowed_by_an_output_of_its_workspace() -> None:
 
 def test_an_event_whose_check_meets_a_store_that_is_down_is_tried_again() -> None:
     assert handled(created("jobs/w/shards/a.zip"), failures=2) == ["jobs/w/shards/a.zip"]
+
+
+def test_an_event_that_waits_for_the_store_keeps_no_other_waiting() -> None:
+    tried: list[str] = []
+    seen_keys: SimpleQueue[str] = SimpleQueue()
+
+    def handle(one: Event) -> None:
+        key = one["detail"]["object"]["key"]
+        tried.append(key)
+        if key == "jobs/bad/shards/a.zip":
+            raise StoreUnavailable("down")
+        seen_keys.put(key)
+
+    uploads = UploadEvents(handle)
+    uploads.raise_event(created("jobs/bad/shards/a.zip"))
+    uploads.start()
+    until = time.monotonic() + 20
+    while tried.count("jobs/bad/shards/a.zip") < 3 and time.monotonic() < until:
+        time.sleep(0.02)
+    uploads.raise_event(created("jobs/w/shards/a.zip"))
+    seen = seen_keys.get(timeout=5)
+    uploads.stop()
+    assert (seen, tried.count("jobs/bad/shards/a.zip") >= 3) == ("jobs/w/shards/a.zip", True)

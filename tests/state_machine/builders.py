@@ -22,6 +22,7 @@ from local_stack.state_machine.walk import Launch, Walker
 Json = dict[str, JsonValue]
 Function = Callable[[Json], "JsonValue | Slow"]
 
+ROLE = "arn:aws:iam::123456789012:role/states"
 ASL = Path(__file__).parents[2] / "step_functions" / "training_job.asl.json"
 FUNCTIONS = ("Prepare", "StartServer", "StartWorker", "Train", "Collect", "Release", "Fail")
 
@@ -98,6 +99,17 @@ class Outcome:
         return [str(cast(Json, event.details["stateEnteredEventDetails"])["name"]) for event in entered]
 
     @property
+    def why(self) -> str:
+        """The error that a training job's cause begins with."""
+        return (self.cause or "").partition(":")[0]
+
+    @property
+    def largest(self) -> int:
+        """The bytes of the largest input, output or parameters of any state."""
+        texts = [t for event in self.events for kind in event.details.values() if isinstance(kind, dict) for t in kind.values()]
+        return max(len(text.encode()) for text in texts if isinstance(text, str))
+
+    @property
     def types(self) -> list[str]:
         """The kinds of the events, in order."""
         return [event.type for event in self.events]
@@ -130,7 +142,7 @@ class Simulation:
     def run(self, definition: Json | str, given: JsonValue = None) -> Outcome:
         """Start the machine on the input and run it to its end."""
         text = definition if isinstance(definition, str) else json.dumps(definition)
-        arn = self.operations.install("machine", text)
+        arn = self.operations.install("machine", text, ROLE)
         execution = self.operations.start_execution(arn, None, json.dumps({} if given is None else given))
         self.run_out(execution.arn)
         return self.outcome(execution.arn)

@@ -2,7 +2,7 @@
 
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -31,7 +31,8 @@ def served(path: Path, invoke: Invoke) -> Iterator[tuple[Engine, str]]:
         yield engine, f"http://127.0.0.1:{server.effective_port}"
     finally:
         stop.set()
-        server.pull_trigger()
+        with suppress(OSError):  # it may have seen the end of its own second, and closed the trigger
+            server.pull_trigger()
         thread.join()
         engine.close()
 
@@ -46,11 +47,11 @@ def _serve(server: BaseWSGIServer, stop: threading.Event) -> None:
 
 
 @contextmanager
-def client_of(url: str) -> Iterator["SFNClient"]:
-    """boto3's client, which tries each request once."""
+def client_of(url: str, patience_s: int = 20) -> Iterator["SFNClient"]:
+    """boto3's client, which tries each request once and waits so long for its answer."""
     client = boto3.client(
         "stepfunctions", endpoint_url=url, region_name="us-east-1", aws_access_key_id="any", aws_secret_access_key="any",
-        config=Config(retries={"total_max_attempts": 1}, connect_timeout=5, read_timeout=20),
+        config=Config(retries={"total_max_attempts": 1}, connect_timeout=5, read_timeout=patience_s),
     )  # fmt: skip
     try:
         yield client

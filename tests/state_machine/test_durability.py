@@ -26,7 +26,7 @@ JOB = machine(
 )  # fmt: skip
 ITEMS = machine({
     "Type": "Map", "ItemsPath": "$.xs", "MaxConcurrency": 3, "End": True, "ItemSelector": {"i.$": "$$.Map.Item.Value"},
-    "ItemProcessor": machine(task("item", {"i.$": "$.i", "s": 0.01})),
+    "ItemProcessor": {"StartAt": "I", "States": {"I": task("item", {"i.$": "$.i", "s": 0.01})}},
 })  # fmt: skip
 
 

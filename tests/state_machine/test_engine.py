@@ -149,3 +149,28 @@ def test_many_threads_may_start_and_ask_at_once(start: Callable[..., Engine]) ->
     for thread in threads:
         thread.join()
     assert [status for status, _ in ends] == ["SUCCEEDED"] * 16
+
+
+def test_an_answer_that_cannot_be_written_is_written_once_there_is_room(start: Callable[..., Engine]) -> None:
+    full = threading.Event()
+
+    def fill(_name: str, _payload: JsonValue) -> JsonValue:
+        assert engine._records is not None
+        pages = engine._records._db.execute("PRAGMA page_count").fetchone()[0]
+        engine._records._db.execute(f"PRAGMA max_page_count={pages}")
+        full.set()
+        return "x" * 100_000
+
+    engine = start(fill)
+    arn = _start(engine, machine(task("fill", ResultPath=None)))
+    assert full.wait(PATIENCE_S)
+    time.sleep(0.5)
+    assert engine.operations.execution(arn).status == "RUNNING"
+    assert engine._records is not None
+    engine._records._db.execute("PRAGMA max_page_count=1000000")
+    assert _end(engine, arn) == ("SUCCEEDED", "{}")
+
+
+def test_an_answer_that_json_cannot_hold_is_an_error_of_the_function(start: Callable[..., Engine]) -> None:
+    engine = start(lambda _name, _payload: float("nan"))
+    assert _end(engine, _start(engine, machine(task("f")))) == ("FAILED", "Runtime.MarshalError")

@@ -9,6 +9,7 @@ from local_stack.state_machine.definition import InvalidDefinition, parse, subst
 from local_stack.state_machine.lint import findings, main
 from tests.state_machine.builders import ASL, Json, awaited, catching, machine, passing, retrying, task
 
+INNER: Json = {"StartAt": "I", "States": {"I": passing()}}
 GOOD: Json = {"TimeoutSeconds": 60, "ResultPath": None}
 
 FAULTS: dict[str, tuple[Json, str]] = {
@@ -22,7 +23,7 @@ FAULTS: dict[str, tuple[Json, str]] = {
     "variables": (machine(passing(Assign={"a": 1})), "/States/A/Pass/Assign"),
     "a_distributed_map": (
         machine({"Type": "Map", "End": True, "ItemProcessor": {
-            "ProcessorConfig": {"Mode": "DISTRIBUTED"}, **machine(passing())}}), "ProcessorConfig/Mode",
+            "ProcessorConfig": {"Mode": "DISTRIBUTED"}, **INNER}}), "ProcessorConfig/Mode",
     ),
     "an_unknown_type": (machine({"Type": "Loop"}), "/States/A"),
     "a_misspelt_field": (machine(passing(ResultPat="$.a")), "ResultPat"),
@@ -44,6 +45,26 @@ FAULTS: dict[str, tuple[Json, str]] = {
     "all_that_is_not_the_last_catch": (
         machine(task("f", Catch=[*catching("States.ALL"), *catching("Busy")], **GOOD), B=passing()), "States.ALL has to stand"
     ),
+    "an_error_that_nothing_catches_in_a_catch": (
+        machine(task("f", Catch=catching("States.Runtime"), **GOOD), B=passing()), "cannot be retried or caught"
+    ),
+    "a_fail_with_a_name_of_aws": (machine({"Type": "Fail", "Error": "States.Timeout"}), "begins with States."),
+    "a_fail_that_hands_on_a_caught_name": (machine({"Type": "Fail", "ErrorPath": "$.failure.Error"}), "begins with States."),
+    "a_name_used_in_two_branches": (
+        machine({"Type": "Parallel", "End": True, "Branches": [INNER, INNER]}), "unique in the whole machine; I is there twice"
+    ),
+    "a_map_in_the_old_words": (
+        machine({"Type": "Map", "End": True, "ItemProcessor": INNER, "Parameters": {"a": 1}}), "the old name of ItemSelector"
+    ),
+    "a_failure_that_a_map_tolerates": (
+        machine({"Type": "Map", "End": True, "ItemProcessor": INNER, "ToleratedFailureCount": 1}), "ToleratedFailureCount"
+    ),
+    "items_that_are_read_from_the_object_store": (
+        machine({"Type": "Map", "End": True, "ItemProcessor": INNER, "ItemReader": {}}), "ItemReader"
+    ),
+    "a_timestamp_without_a_zone": (
+        machine({"Type": "Wait", "Timestamp": "2030-01-01T00:00:00", "End": True}), "is no timestamp"
+    ),
     "a_next_that_does_not_exist": (machine(passing(Next="C")), "no state named C"),
     "a_start_that_does_not_exist": ({**machine(passing()), "StartAt": "X"}, "no state named X"),
     "a_state_nothing_leads_to": (machine(passing(), C=passing()), "C: no state leads there"),
@@ -56,9 +77,25 @@ FAULTS: dict[str, tuple[Json, str]] = {
         machine({"Type": "Choice", "Choices": [{"Variable": "$.a", "Equals": 1, "Next": "B"}]}, B=passing()), "no operator"
     ),
     "more_items_at_once_than_inline_maps_run": (
-        machine({"Type": "Map", "End": True, "MaxConcurrency": 100, "ItemProcessor": machine(passing())}), "above 40"
+        machine({"Type": "Map", "End": True, "MaxConcurrency": 100, "ItemProcessor": INNER}), "above 40"
     ),
 }  # fmt: skip
+
+
+RESOURCES = [
+    "arn:aws:lambda:us-east-1:123456789012:function:f", "arn:aws:states:::dynamodb:putItem", "arn:aws:states:::dynamodb:getItem",
+    "arn:aws:states:::dynamodb:updateItem", "arn:aws:states:::aws-sdk:dynamodb:updateItem",
+    "arn:aws:states:::aws-sdk:s3:listObjectsV2", "arn:aws:states:::sqs:sendMessage.waitForTaskToken",
+    "arn:aws:states:::batch:submitJob.sync", "arn:aws:states:::batch:submitJob.waitForTaskToken",
+    "arn:aws:states:::ecs:runTask.sync", "arn:aws:states:::ecs:runTask.waitForTaskToken",
+    "arn:aws:states:::states:startExecution.sync:2", "arn:aws:states:us-east-1:123456789012:activity:a",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("resource", RESOURCES)
+def test_a_resource_that_the_interpreter_does_not_know_is_refused_before_it_runs(resource: str) -> None:
+    with pytest.raises(InvalidDefinition, match="/States/A/Task/Resource: Input should be"):
+        parse(json.dumps(machine({**task("f", **GOOD), "Resource": resource})))
 
 
 @pytest.mark.parametrize("fault", FAULTS)
@@ -75,6 +112,15 @@ def test_a_good_machine_has_no_finding() -> None:
 def test_a_name_used_twice_is_seen() -> None:
     state = '{"Type":"Succeed"}'
     assert findings(f'{{"StartAt":"A","States":{{"A":{state},"A":{state}}}}}') == ["A: the name appears twice in one object"]
+
+
+LOCK = ASL.parent / "package-lock.json"
+
+
+def test_the_lints_from_npm_are_locked_without_the_address_of_a_registry() -> None:
+    locked = json.loads(LOCK.read_text())["packages"]
+    found = [name for name, package in locked.items() if name and ("integrity" not in package or "resolved" in package)]
+    assert found == []
 
 
 def test_text_that_is_no_json_is_a_finding() -> None:

@@ -155,6 +155,82 @@ def test_starting_is_idempotent_only_while_it_runs(client: "SFNClient", request:
     assert client.describe_execution(executionArn=first["executionArn"])["status"] == "ABORTED"
 
 
+def test_a_redrive_is_refused_and_says_what_to_do(client: "SFNClient", request: pytest.FixtureRequest) -> None:
+    arn = _create(client, request, machine({"Type": "Fail", "Error": "E"}))
+    execution = client.start_execution(stateMachineArn=arn)["executionArn"]
+    _ended(client, execution)
+    assert client.describe_execution(executionArn=execution)["redriveStatus"] == "NOT_REDRIVABLE"
+    with pytest.raises(client.exceptions.ExecutionNotRedrivable, match="start a new execution"):
+        client.redrive_execution(executionArn=execution)
+
+
+def test_an_execution_that_failed_without_error_and_cause_shows_none(client: "SFNClient", request: pytest.FixtureRequest) -> None:
+    execution = client.start_execution(stateMachineArn=_create(client, request, machine({"Type": "Fail"})))["executionArn"]
+    _ended(client, execution)
+    assert {"error", "cause"} & set(client.describe_execution(executionArn=execution)) == set()
+
+
+def test_stopping_an_ended_execution_changes_nothing(client: "SFNClient", request: pytest.FixtureRequest) -> None:
+    execution = client.start_execution(stateMachineArn=_create(client, request, machine(passing())))["executionArn"]
+    _ended(client, execution)
+    before = client.describe_execution(executionArn=execution)
+    client.stop_execution(executionArn=execution, error="Late")
+    after = client.describe_execution(executionArn=execution)
+    assert (after["status"], after["stopDate"]) == ("SUCCEEDED", before["stopDate"])
+
+
+def test_a_token_of_a_task_that_timed_out_says_so(client: "SFNClient", request: pytest.FixtureRequest, tokens: list[str]) -> None:
+    count = len(tokens) + 1
+    execution = client.start_execution(stateMachineArn=_create(client, request, machine(awaited("f", TimeoutSeconds=1))))
+    token = _token(tokens, count)
+    assert _ended(client, execution["executionArn"]) == "FAILED"
+    late: list[tuple[str, dict[str, str]]] = [
+        ("send_task_success", {"output": "{}"}), ("send_task_failure", {}), ("send_task_heartbeat", {}),
+    ]  # fmt: skip
+    for operation, given in late:
+        with pytest.raises(client.exceptions.TaskTimedOut):
+            getattr(client, operation)(taskToken=token, **given)
+
+
+TOO_LONG: list[tuple[str, dict[str, str]]] = [
+    ("send_task_success", {"taskToken": "t", "output": json.dumps("x" * 262_144)}),
+    ("send_task_failure", {"taskToken": "t", "error": "e" * 257}),
+    ("send_task_failure", {"taskToken": "t", "cause": "c" * 32_769}),
+]
+
+
+@pytest.mark.parametrize(("operation", "given"), TOO_LONG, ids=["output", "error", "cause"])
+def test_an_answer_of_a_task_that_aws_would_not_take_is_refused(
+    operation: str, given: dict[str, str], client: "SFNClient"
+) -> None:
+    with pytest.raises(ClientError, match=r"ValidationException.*at most"):
+        getattr(client, operation)(**given)
+
+
+@pytest.mark.parametrize("backwards", [False, True])
+def test_the_pages_of_a_history_hold_every_event_once(
+    backwards: bool, client: "SFNClient", request: pytest.FixtureRequest
+) -> None:
+    loop = machine(passing(Next="B"), **{name: passing(Next=to) for name, to in zip("BCDE", "CDEF", strict=True)}, F=passing())
+    execution = client.start_execution(stateMachineArn=_create(client, request, loop))["executionArn"]
+    _ended(client, execution)
+    pages = client.get_paginator("get_execution_history").paginate(
+        executionArn=execution, reverseOrder=backwards, PaginationConfig={"PageSize": 7}
+    )
+    numbers = [[event["id"] for event in page["events"]] for page in pages]
+    flat = [number for page in numbers for number in page]
+    assert (flat, len(numbers)) == (sorted(range(1, 15), reverse=backwards), 2)
+
+
+def test_a_history_leaves_out_the_data_when_asked_to(client: "SFNClient", request: pytest.FixtureRequest) -> None:
+    arn = _create(client, request, machine(passing()))
+    execution = client.start_execution(stateMachineArn=arn, input='{"secret":1}')["executionArn"]
+    _ended(client, execution)
+    events = client.get_execution_history(executionArn=execution, includeExecutionData=False)["events"]
+    assert "secret" not in str(events)
+    assert events[1]["stateEnteredEventDetails"]["name"] == "A"
+
+
 M = "arn:aws:states:us-east-1:000000000000:stateMachine:none"
 E = "arn:aws:states:us-east-1:000000000000:execution:none:none"
 REFUSALS = [
@@ -168,11 +244,17 @@ REFUSALS = [
     ("send_task_success", {"taskToken": "nonsense", "output": "{}"}, "InvalidToken"),
     ("send_task_success", {"taskToken": f"999999-1-{'0' * 40}", "output": "{}"}, "TaskDoesNotExist"),
     ("send_task_success", {"taskToken": "nonsense", "output": "{"}, "InvalidOutput"),
+    ("send_task_success", {"taskToken": "nonsense", "output": "NaN"}, "InvalidOutput"),
     ("send_task_failure", {"taskToken": "nonsense"}, "InvalidToken"),
     ("send_task_heartbeat", {"taskToken": "nonsense"}, "InvalidToken"),
     ("create_state_machine", {"name": "a b", "definition": "{}", "roleArn": ROLE}, "InvalidName"),
     ("create_state_machine", {"name": "x", "definition": "{}", "roleArn": ROLE}, "InvalidDefinition"),
     ("list_activities", {}, "UnknownOperationException"),
+    ("redrive_execution", {"executionArn": E}, "ExecutionDoesNotExist"),
+    ("validate_state_machine_definition", {"definition": "{}"}, "UnknownOperationException"),
+    ("list_executions", {"stateMachineArn": M, "statusFilter": "RUNING"}, "ValidationException"),
+    ("get_execution_history", {"executionArn": E, "maxResults": 1001}, "ValidationException"),
+    ("get_execution_history", {"executionArn": E, "nextToken": "nonsense"}, "InvalidToken"),
 ]
 
 
@@ -183,7 +265,7 @@ def test_what_aws_refuses_is_refused_with_its_code(operation: str, given: Json, 
     assert refused.value.response["Error"]["Code"] == code
 
 
-@pytest.mark.parametrize("given", ["{", json.dumps("x" * 300_000)])
+@pytest.mark.parametrize("given", ["{", '{"a":NaN}', json.dumps("x" * 300_000)])
 def test_an_input_that_is_no_json_or_too_large_is_refused(
     given: str, client: "SFNClient", request: pytest.FixtureRequest
 ) -> None:

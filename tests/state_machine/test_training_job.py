@@ -1,52 +1,30 @@
 """The committed definition of a training job, along every way through it."""
 
 import json
+import time
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 
 import pytest
 from pydantic import JsonValue
 
 from chalicelib.domain.errors import Busy, JobCannotGoOn, StaleWrite, StillStopping, StoreUnavailable
 from local_stack.state_machine.lint import findings
-from tests.state_machine.builders import ASL, Json, Outcome, Simulation, Slow, project_definition
+from tests.state_machine.builders import ASL, Json, Outcome, Simulation, project_definition
+from tests.state_machine.functions import JobFunctions
 
 JOB: Json = {"job_id": "job-01"}
 WAY_OUT = ["Fail", "Release", "Failed"]
 
 
-@dataclass
-class Platform:
-    """The functions of a job: they note their calls, fail as told, and answer their tokens a second later."""
+class Platform(JobFunctions):
+    """The functions of a job in a simulation."""
 
     on: Simulation
-    sites: int = 3
-    errors: dict[str, list[Exception]] = field(default_factory=dict)
-    silent: set[str] = field(default_factory=set)
-    calls: list[tuple[str, Json]] = field(default_factory=list)
-
-    def __post_init__(self) -> None:
-        for name in ("Prepare", "StartServer", "StartWorker", "Train", "Collect", "Release", "Fail"):
-            self.on.functions[name] = lambda payload, name=name: self.call(name, payload)  # type: ignore[misc]
-
-    def call(self, name: str, payload: Json) -> "JsonValue | Slow":
-        """One call of a function."""
-        self.calls.append((name, payload))
-        if self.errors.get(name):
-            raise self.errors[name].pop(0)
-        if "token" in payload and name not in self.silent:
-            self.on.after(1, lambda: self.on.operations.succeed(str(payload["token"]), "{}"))
-        if name == "Prepare":
-            return {"sites": [f"site-{i + 1}" for i in range(self.sites)], "heartbeat_s": 660, "start_s": 1000}
-        return None
 
     def run(self) -> Outcome:
         """The job from its start to its end."""
+        self.on.functions |= self.by_name
         return self.on.run(project_definition(), JOB)
-
-    def called(self, name: str) -> list[Json]:
-        """The payloads this function was called with."""
-        return [payload for called, payload in self.calls if called == name]
 
 
 @pytest.fixture
@@ -85,20 +63,20 @@ def test_an_error_anywhere_is_recorded_and_the_machines_are_released(name: str, 
     assert platform.called("Fail") == [
         {**JOB, "error": "JobCannotGoOn", "cause": '{"errorMessage":"was cancelled","errorType":"JobCannotGoOn"}'}
     ]
-    assert (ended.status, ended.error) == ("FAILED", "JobCannotGoOn")
+    assert (ended.status, ended.why) == ("FAILED", "JobCannotGoOn")
 
 
 def test_a_silent_server_is_a_failure_after_its_heartbeat_period(platform: Platform) -> None:
     platform.silent = {"Train"}
     ended = platform.run()
-    assert (ended.error, ended.states[-4:]) == ("States.HeartbeatTimeout", ["Fail", "Release", "Outcome", "Failed"])
+    assert (ended.why, ended.states[-4:]) == ("States.HeartbeatTimeout", ["Fail", "Release", "Outcome", "Failed"])
     assert ended.seconds == pytest.approx(661)
 
 
 def test_a_server_that_never_comes_up_is_a_failure_after_the_start_time(platform: Platform) -> None:
     platform.silent = {"StartServer"}
     ended = platform.run()
-    assert (ended.error, len(platform.called("StartWorker"))) == ("States.Timeout", 0)
+    assert (ended.why, len(platform.called("StartWorker"))) == ("States.Timeout", 0)
     assert ended.seconds == pytest.approx(1000)
 
 
@@ -118,7 +96,7 @@ def test_a_release_is_asked_every_second_while_workers_are_stopping(platform: Pl
 def test_a_release_that_never_gets_there_ends_as_failed_and_says_so(platform: Platform) -> None:
     platform.errors["Release"] = [StillStopping("1 is left") for _ in range(99)]
     ended = platform.run()
-    assert (ended.status, ended.error, len(platform.called("Release"))) == ("FAILED", "StillStopping", 61)
+    assert (ended.status, ended.why, len(platform.called("Release"))) == ("FAILED", "StillStopping", 61)
 
 
 @pytest.mark.parametrize("error", [ValueError("a mistake"), StoreUnavailable("away")])
@@ -126,7 +104,7 @@ def test_a_fail_that_fails_does_not_keep_the_machines(error: Exception, platform
     platform.errors = {"Collect": [JobCannotGoOn("no model")], "Fail": [error] * 20}
     ended = platform.run()
     assert ended.states[-4:] == ["Fail", "Release", "Outcome", "Failed"]
-    assert ended.error == "JobCannotGoOn"
+    assert ended.why == "JobCannotGoOn"
 
 
 @pytest.mark.parametrize("error", [Busy("now"), StaleWrite("now"), StoreUnavailable("now")])
@@ -154,11 +132,52 @@ def test_a_worker_that_cannot_be_started_stops_the_starting_of_the_others(platfo
     assert len(platform.called("StartWorker")) <= 40
 
 
-def test_a_thousand_workers_are_started_once_each_and_in_order_within_the_limits(platform: Platform) -> None:
-    platform.sites = 1000
-    ended = platform.run()
-    assert [payload["site"] for payload in platform.called("StartWorker")] == [f"site-{i + 1}" for i in range(1000)]
-    assert (ended.status, len(ended.events) < 10_000) == ("SUCCEEDED", True)
+ANSWER: JsonValue = {"envelope": "x" * 830}
+"""With what the interpreter puts around it, as large as an answer of Lambda."""
+
+
+@pytest.fixture(scope="module")
+def thousand() -> Iterator[tuple[Platform, Outcome]]:
+    simulation = Simulation()
+    platform = Platform(simulation, sites=1000, answer=ANSWER)
+    yield platform, platform.run()
+    simulation.close()
+
+
+def test_a_thousand_workers_are_started_once_each_and_in_order(thousand: tuple[Platform, Outcome]) -> None:
+    assert [payload["site"] for payload in thousand[0].called("StartWorker")] == [f"site-{i + 1}" for i in range(1000)]
+    assert thousand[1].status == "SUCCEEDED"
+
+
+def test_a_thousand_workers_fit_into_payload_and_history(thousand: tuple[Platform, Outcome]) -> None:
+    assert (thousand[1].largest < 256 * 1024, len(thousand[1].events) < 25_000) == (True, True)
+
+
+def test_a_map_that_kept_the_answers_of_so_many_workers_would_not_fit() -> None:
+    # Why every result is dropped: the same job with the envelopes kept is too large at a third of them.
+    simulation = Simulation()
+    platform = Platform(simulation, sites=330, answer=ANSWER)
+    simulation.functions |= platform.by_name
+    kept = json.loads(project_definition())
+    del kept["States"]["StartWorkers"]["ItemProcessor"]["States"]["StartWorker"]["ResultPath"]
+    del kept["States"]["StartWorkers"]["Catch"]
+    assert simulation.run(kept, JOB).error == "States.DataLimitExceeded"
+    simulation.close()
+
+
+def _seconds_for(sites: int) -> float:
+    simulation = Simulation()
+    begun = time.process_time()
+    Platform(simulation, sites=sites, answer=ANSWER).run()
+    simulation.close()
+    return time.process_time() - begun
+
+
+@pytest.mark.slow
+@pytest.mark.alone
+def test_a_worker_costs_the_same_among_a_thousand_as_among_a_few() -> None:
+    few, many = min(_seconds_for(250) for _ in range(2)), min(_seconds_for(1000) for _ in range(2))
+    assert many / 1000 < 2 * few / 250
 
 
 def test_the_committed_definition_has_no_finding() -> None:

@@ -6,10 +6,11 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from types import MappingProxyType
 
 import psutil
 import pytest
@@ -57,13 +58,19 @@ def _belongs(process: psutil.Process, job_id: str) -> bool:
 
 
 @contextmanager
-def started(scratch: Path, data: Path) -> Iterator[tuple[subprocess.Popen[bytes], str]]:
-    """A stack as ``make up`` starts it, over this data: its process and address. Stopped, with its jobs, at the end."""
+def started(
+    scratch: Path, data: Path, chosen: Mapping[str, str] = MappingProxyType({})
+) -> Iterator[tuple[subprocess.Popen[bytes], str]]:
+    """A stack as ``make up`` starts it, over this data: its process and address. Stopped, with its jobs, at the end.
+
+    ``chosen`` are settings that its environment makes.
+    """
     scratch.mkdir(parents=True, exist_ok=True)
     ready, log_file = scratch / "ready.json", scratch / "stack.log"
     command = [sys.executable, "-m", "local_stack", "up", "--ephemeral", "--data", str(data), "--ready", str(ready)]
     with log_file.open("wb") as log:
-        process = subprocess.Popen(command, cwd=ROOT, stdout=log, stderr=log, start_new_session=True)
+        environ = {**os.environ, **chosen}
+        process = subprocess.Popen(command, cwd=ROOT, env=environ, stdout=log, stderr=log, start_new_session=True)
     try:
         until = time.monotonic() + UP_WITHIN_S
         while not ready.exists():

@@ -42,7 +42,7 @@ def test_an_import_error_is_named_with_file_and_line(ada: Client, stack: LiveSta
     source = spoiled("import numpy as np\n", "import numpy as np\nimport no_such_package_at_all\n")
     job = failed(ada, folder(tmp_path / "f", shards=1, model_def=source), "import-error")
     assert job.reason is not None
-    assert (job.state, job.reason.code, job.reason.fault) == ("FAILED", "import_failed", "your_code")
+    assert (job.state, job.reason.code, job.reason.fault) == ("FAILED", "missing_module", "your_code")
     place = (job.reason.file, job.reason.line)
     assert place == ("scripts/model_def.py", line_of(source, "no_such_package_at_all"))
     assert stack.workers_of(job.id) == []

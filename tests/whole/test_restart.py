@@ -10,33 +10,25 @@ import pytest
 from tutti_fl import Client
 
 from tests.whole.builders import folder
-from tests.whole.conftest import LiveStack, job_run, started
+from tests.whole.conftest import LiveStack, job_run
+from tests.whole.killable import faults, killable, until
 
 pytestmark = pytest.mark.process
 
 
 def test_a_job_outlives_a_killed_stack(tmp_path: Path) -> None:
-    with started(tmp_path / "first", tmp_path / "data") as (process, url):
-        before = LiveStack(url, tmp_path / "data")
-        token = before.token("ada")
-        with Client(url, token) as ada:
-            begun = job_run(ada, folder(tmp_path / "f"), "outlives", rounds=30, local_epochs=50)
-            begun.check()
-            job_id = begun.launch().id
-            for live in ada.follow(job_id):
-                if live.job is not None and live.job.rounds_done >= 1:
-                    break
-        process.kill()  # the object store and the nursery end with it, the workers do not
-        process.wait()
-    assert before.workers_of(job_id) != []
-    with started(tmp_path / "second", tmp_path / "data") as (_, again), Client(again, token) as ada:
-        assert again == url
-        for _ in ada.follow(job_id):
-            pass
-        job = ada.jobs.get(job_id)
-        rounds = ada.jobs.rounds(job_id)
-    assert (job.state, len(rounds)) == ("FINISHED", 30), job.reason
-    assert before.workers_of(job_id) == []
+    with killable(tmp_path) as stack, stack.client() as ada:
+        begun = job_run(ada, folder(tmp_path / "f"), "outlives", rounds=12, local_epochs=50)
+        begun.check()
+        job_id = begun.launch().id
+        until(lambda: stack.job(job_id)["rounds_done"] >= 1, "a round is done")
+        stack.kill()
+        assert LiveStack(stack.url, stack.data).workers_of(job_id) != []
+        stack.up()
+        begun.follow()
+        job = stack.job(job_id)
+        assert (job["state"], job["rounds_done"]) == ("FINISHED", 12), job["reason"]
+        assert faults(stack, job_id, sites=2) == []
 
 
 def test_a_job_outlives_its_nursery(ada: Client, stack: LiveStack, tmp_path: Path) -> None:

@@ -182,8 +182,11 @@ class _Door(BaseHTTPRequestHandler):
         self._answer(206 if start else 200, whole[start:])
 
     def do_PUT(self) -> None:
-        body = self.rfile.read(int(self.headers.get("content-length", 0)))
-        self.host.put(unquote(urlsplit(self.path).path).removeprefix("/store/"), body)
+        left, place = int(self.headers.get("content-length", 0)), self._place()
+        place.parent.mkdir(parents=True, exist_ok=True)
+        with place.open("wb") as file:
+            while left and (portion := self.rfile.read(min(left, 1 << 20))):
+                left -= file.write(portion)
         self._answer(200, b"")
 
     def log_message(self, format: str, *args: object) -> None:

@@ -2,7 +2,9 @@
 
 import json
 
-from tutti_worker.log_lines import Lines, LogLine, mask
+from tutti_worker.log_lines import Lines, LogLine
+
+from chalicelib.contracts.masking import mask
 
 
 def texts(*chunks: bytes) -> list[str]:
@@ -69,6 +71,14 @@ def test_known_secrets_are_masked_wherever_they_stand() -> None:
 
 def test_ordinary_words_stay_readable() -> None:
     assert mask("tokens: 512, token count=77, the signal was clear") == "tokens: 512, token count=77, the signal was clear"
+
+
+def test_a_private_key_is_masked_line_by_line_and_what_follows_is_not() -> None:
+    key = (
+        b"-----BEGIN PRIVATE KEY-----\n" + (b"QUJDREVGR0hJSktM" * 4 + b"\n") * 3 + b"-----END PRIVATE KEY-----\ntraining starts\n"
+    )
+    said = texts(key)
+    assert said == ["-----BEGIN PRIVATE KEY-----", "***", "***", "***", "-----END PRIVATE KEY-----", "training starts"]
 
 
 def test_a_line_is_one_json_object_with_time_level_and_text() -> None:

@@ -39,7 +39,7 @@ CASES = {
     "a model that cannot be built": (
         "class FLModelWrapper:\n    def __init__(self):\n        pass\ndef fl_train_model(*a): pass\n",
         "model_build_failed",
-        None,
+        2,
         "num_classes",
     ),
     "a model that raises": (

@@ -61,3 +61,8 @@ def test_no_model_and_no_weights_fail(tmp_path: Path) -> None:
         with pytest.raises(Failure) as found:
             load_finite(tmp_path / name)
         assert found.value.cause.code == "model_invalid"
+
+
+def test_a_mask_of_infinities_is_a_sound_part_of_a_model(tmp_path: Path) -> None:
+    torch.save({"mask": torch.triu(torch.full((3, 3), -torch.inf), 1)}, tmp_path / "model.pt")
+    assert load_finite(tmp_path / "model.pt") == 1

@@ -77,7 +77,7 @@ def test_user_code_that_exits_with_0_fails_its_own_worker_and_the_others_go_on(
     leave = "import os; env['SITE_NAME'] == 'site-2' and os._exit(0)"
     job = start(running, tmp_path, lent, clients=3, minimum=2, rounds=2, code=model_def(before=leave))
     cause = job.platform.wait_for("site-2", "failed")["cause"]
-    assert (cause["code"], cause["site"]) == ("process_killed", "site-2")
+    assert (cause["code"], cause["site"]) == ("process_crashed", "site-2")
     assert "os._exit()" in cause["sentence"]
     assert [job.workers[site].wait(180) for site in (SERVER, "site-1", "site-3")] == [0, 0, 0]
     assert job.workers["site-2"].wait(60) == 1

@@ -8,14 +8,18 @@ import time
 from pathlib import Path
 
 from chalicelib.contracts.job import Phase, ReasonCode
-from chalicelib.contracts.worker import FinishedEvent, JoinedEvent, Source, UrlKind, WorkerEvent
+from chalicelib.contracts.masking import mask
+from chalicelib.contracts.worker import FinishedEvent, JoinedEvent, Source, StuckEvent, UrlKind, WorkerEvent
+from tutti_worker import whereabouts
 from tutti_worker.api import NotYet
 from tutti_worker.archive import Limits, room, unpack
-from tutti_worker.memory import held_bytes, said_so
+from tutti_worker.autopsy import how, of_training
+from tutti_worker.launched_copy import server_config, training_timeout
+from tutti_worker.memory import held_bytes
 from tutti_worker.messages import Ended, Start, Started
 from tutti_worker.preparation import fetch_job, finish_preflight, install_requirements, start_preflight
 from tutti_worker.provision import aim_client
-from tutti_worker.server_role import how
+from tutti_worker.stillness import Stillness
 from tutti_worker.trouble import Failure, failure
 from tutti_worker.verdict import last_words
 from tutti_worker.warm import FOR_TRAINING
@@ -27,11 +31,8 @@ _KIT_POLL_S = 0.5
 _REPORT_S = 3.0
 _SIGN_OFF_S = 3.0
 _MOST_WARNINGS = 20
+_LOOK_S = 1.0
 _KIT_LIMITS = Limits(total=64 << 20, entries=1000)
-
-
-CONFIG_ERROR = 103
-"""NVFLARE's exit status for a config it cannot use."""
 
 
 class ClientRole:
@@ -41,6 +42,7 @@ class ClientRole:
         self._worker = worker
         self._over_limit: int | None = None
         self._job_pid = 0
+        self._stillness = Stillness(worker.assignment.stuck_after_s)
 
     def run(self) -> None:
         """Prepare, join, train, hand the outputs over. Raises Failure."""
@@ -57,6 +59,7 @@ class ClientRole:
     def ship(self) -> None:
         """Upload what the training function has left so far, and warn of what cannot be kept."""
         left_out: list[str] = []
+        mask_error_file(self._worker.layout.out)
         try:
             self._worker.uploads.put_tree(self._worker.layout.out, left_out.append)
         finally:
@@ -106,15 +109,18 @@ class ClientRole:
     def _take_part(self) -> None:
         worker = self._worker
         worker.on_journal = self._hear
+        self._stillness = Stillness(self._patience_s())
         arguments = client_arguments(worker.layout.kit, worker.assignment.site)
         parent = worker.start("tutti_worker.flare:client", arguments, "nvflare")
         worker.warm.preload(*FOR_TRAINING)
         worker.journal.start()
         if worker.assignment.memory_limit:
             threading.Thread(target=self._watch_memory, name="memory", daemon=True).start()
+        threading.Thread(target=self._watch_progress, name="progress", daemon=True).start()
         self._await_end(parent)
 
     def _hear(self, event: WorkerEvent) -> None:
+        self._stillness.hear(event)
         self._worker.tell(event)
         if isinstance(event, JoinedEvent):
             self._worker.phase(Phase.JOINED)
@@ -145,25 +151,7 @@ class ClientRole:
         self._worker.warm.close()
 
     def _job_died(self, ended: Ended) -> Failure:
-        worker = self._worker
-        if worker.failed is not None:
-            return Failure(worker.failed)
-        site, log = worker.assignment.site, worker.logs.tail("job")
-        if self._over_limit is not None:
-            limit = worker.assignment.memory_limit
-            sentence = f"{site} held {self._over_limit} bytes of memory, {limit} are its limit."
-            return Failure(last_words(log, sentence, ReasonCode.OUT_OF_MEMORY, site))
-        if self._worker.oom.has_grown() or said_so(log):
-            sentence = f"{site} ran out of memory; use a smaller batch or a machine with more."
-            return Failure(last_words(log, sentence, ReasonCode.OUT_OF_MEMORY, site))
-        if ended.status == CONFIG_ERROR:
-            sentence = f"NVFLARE refused the client config on {site}."
-            return Failure(last_words(log, sentence, ReasonCode.CONFIG_INVALID, site))
-        if ended.status == 0:
-            sentence = f"the training process of {site} ended without a word (exit status 0), as os._exit() does."
-            return Failure(last_words(log, sentence, ReasonCode.PROCESS_KILLED, site))
-        sentence = f"the training process of {site} was ended by {how(ended.status)}."
-        return Failure(last_words(log, sentence, ReasonCode.PROCESS_KILLED, site))
+        return Failure(self._worker.failed or of_training(self._worker, ended, self._over_limit))
 
     def _parent_left(self, ended: Ended) -> Failure:
         worker, site = self._worker, self._worker.assignment.site
@@ -185,6 +173,32 @@ class ClientRole:
                     os.kill(self._job_pid, signal.SIGKILL)
                 return
             time.sleep(1.0)
+
+    def _watch_progress(self) -> None:
+        worker = self._worker
+        while worker.failed is None:
+            quiet_s = self._stillness.look(worker.logs.tail("job"))
+            if quiet_s:
+                self._tell_stuck(quiet_s)
+            elif quiet_s is not None:
+                worker.say("training moves again")
+                worker.tell(StuckEvent(quiet_s=None))
+            time.sleep(_LOOK_S)
+
+    def _patience_s(self) -> float:
+        """Half the training timeout at most: whoever reads why a round timed out shall read where it hung."""
+        patience, limit = self._worker.assignment.stuck_after_s, training_timeout(server_config(self._worker.layout.job))
+        return min(patience, limit / 2) if limit > 0 else patience
+
+    def _tell_stuck(self, quiet_s: float) -> None:
+        worker = self._worker
+        place = whereabouts.ask(self._job_pid, worker.layout.whereabouts) if self._job_pid else None
+        sentence = f"{worker.assignment.site} has shown no progress for {quiet_s:.0f} s"
+        sentence += f"; it is in {place}." if place else "."
+        for line in (sentence, *(place.stack if place else ())):
+            worker.say(line, "warning")
+        where = {"file": place.file, "line": place.line, "evidence": place.stack} if place else {}
+        worker.tell(StuckEvent.model_validate({"quiet_s": quiet_s, "sentence": sentence, **where}))
 
     def _hand_over(self) -> None:
         worker = self._worker
@@ -211,6 +225,15 @@ class _Reporter:
         self._next = time.monotonic() + 1.0
         share = 100 * done // self._source.size
         self._worker.phase(Phase.DOWNLOADING, f"{self._source.name or 'shard'} {share} %")
+
+
+def mask_error_file(out_dir: Path) -> None:
+    """The executor, which knows nothing of the platform, leaves the error of its last round there word for word."""
+    file = out_dir / "error.json"
+    with contextlib.suppress(OSError, UnicodeDecodeError):
+        text = file.read_text(encoding="utf-8")
+        if text != (masked := mask(text)):
+            file.write_text(masked, encoding="utf-8")
 
 
 def client_arguments(kit: Path, site: str) -> list[str]:

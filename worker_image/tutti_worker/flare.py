@@ -8,6 +8,8 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from types import ModuleType
 
+from tutti_worker.whereabouts import keep_stacks
+
 JOB_LEFT = "TUTTI_JOB_LEFT"
 """Names the file that shall exist once a job process has ended in order."""
 _GRACE_S = 0.2
@@ -26,6 +28,7 @@ def client(argv: Sequence[str]) -> int:
 
 def job(argv: Sequence[str]) -> int:
     """A job process of either role; the first argument is NVFLARE's module."""
+    keep_stacks(os.environ)
     module = importlib.import_module(argv[0])
     sys.argv = list(argv)
     arguments = module.parse_arguments()

@@ -5,6 +5,7 @@ import os
 import signal
 import socket
 import sys
+import tempfile
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -39,6 +40,7 @@ def settle_in(start: Start, channel: socket.socket, outputs: Outputs) -> None:
     point_output_to(outputs.of(start.title))
     os.environ.update(start.env)
     os.environ[ENVIRONMENT] = str(channel.fileno())
+    tempfile.tempdir = None  # the warm process has looked up its own, which outlives the job
     for folder in reversed(start.path):
         if folder not in sys.path:
             sys.path.insert(0, folder)

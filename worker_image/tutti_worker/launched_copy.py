@@ -7,6 +7,7 @@ from typing import Any
 from tutti_worker.archive import Limits, unpack
 
 CANONICAL_DATA_ROOT = "/var/tmp/nvflare/data"  # noqa: S108 - a name in the launched copy, not a file
+CANONICAL_OUT_DIR = "/var/tmp/nvflare/out"  # noqa: S108 - the same
 CANONICAL_CHECKPOINT = "/var/tmp/nvflare/checkpoint/checkpoint.pt"  # noqa: S108 - the same
 
 Json = Any
@@ -26,9 +27,10 @@ def requirements_text(folder: Path) -> str:
     return ""
 
 
-def localize_client_config(config: Path, data_root: Path) -> None:
-    """Replace the canonical data_root in a client config by the unpacked shard; leaves a config without it alone."""
+def localize_client_config(config: Path, data_root: Path, out: Path) -> None:
+    """Replace the canonical folders in a client config by the unpacked shard and the outputs; without them it stays as it is."""
     _replace(config, CANONICAL_DATA_ROOT, str(data_root))
+    _replace(config, CANONICAL_OUT_DIR, str(out))
 
 
 def localize_server_config(config: Path, checkpoint: Path) -> None:
@@ -62,6 +64,15 @@ def model_of(config: dict[str, Json]) -> dict[str, Json]:
         if isinstance(model, dict) and "path" in model:
             return model
     return {}
+
+
+def training_timeout(config: dict[str, Json]) -> float:
+    """Seconds a round's training may take by the server config; 0 when nothing limits it."""
+    for workflow in config.get("workflows", []):
+        limit = workflow.get("args", {}).get("train_timeout") if isinstance(workflow, dict) else None
+        if isinstance(limit, int | float):
+            return float(limit)
+    return 0.0
 
 
 def _replace(path: Path, old: str, new: str) -> None:

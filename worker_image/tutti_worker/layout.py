@@ -1,7 +1,19 @@
 """Where everything lies inside the worker's own folder."""
 
+import os
 from dataclasses import dataclass
 from pathlib import Path
+
+_SHORT = 60
+"""A socket's path may have 108 letters, and multiprocessing, which DataLoaders use, adds 32 of its own."""
+
+
+def short_path(folder: Path) -> str:
+    """The folder by a path that leaves room for the names of sockets, good while this process lives and stays where it is."""
+    alias = Path(f"/proc/{os.getpid()}/cwd")
+    if len(str(folder)) <= _SHORT or not alias.exists() or not folder.is_relative_to(Path.cwd()):
+        return str(folder)
+    return str(alias / folder.relative_to(Path.cwd()))
 
 
 @dataclass(frozen=True)
@@ -27,8 +39,8 @@ class Layout:
 
     @property
     def checkpoint(self) -> Path:
-        """The base checkpoint, when the job has one."""
-        return self.work / "checkpoint.pt"
+        """The folder of the base checkpoint, when the job has one."""
+        return self.work / "checkpoint"
 
     @property
     def overlay(self) -> Path:
@@ -84,6 +96,11 @@ class Layout:
     def ended(self) -> Path:
         """Exists once NVFLARE's parent process has seen the job's end; holds NVFLARE's own final status."""
         return self.work / "ended"
+
+    @property
+    def whereabouts(self) -> Path:
+        """Where the job process writes its stacks, asked or crashing."""
+        return self.work / "whereabouts"
 
     @property
     def job_left(self) -> Path:

@@ -6,20 +6,15 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
+from chalicelib.contracts.masking import MASK, masker
+
 _LONGEST = 16_000
+_JSON = json.JSONEncoder(ensure_ascii=False)  # json.dumps makes one for every line
 _NVFLARE = re.compile(
     r"^(?P<t>\d{4}-\d\d-\d\d \d\d:\d\d:\d\d,\d{3}) - (?P<name>.*?) - (?P<level>DEBUG|INFO|WARNING|ERROR|CRITICAL) - "
 )
 _ESCAPES = re.compile(r"\x1b\[[0-9;?]*[ -/]*[@-~]|\x1b\][^\x07]*\x07|[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]")
-_SECRET_PARTS = re.compile(
-    r"(?i)(x-amz-signature|x-amz-credential|x-amz-security-token|signature|sig|token|awsaccesskeyid)=[^&\s\"'<>]+"
-)
-_BEARER = re.compile(r"(?i)\b(bearer|basic)\s+[\w.~+/=-]{8,}")
-_JWT = re.compile(r"\beyJ[\w-]{8,}\.[\w-]{8,}\.[\w-]{8,}")
-_FIELD = re.compile(
-    r"(?i)\b((?:auth|access|worker|refresh|id|api)?_?token(?:_signature)?|ssid|secret|password|api_?key)"
-    r"(['\"]?\s*[:=]\s*['\"]?)([\w.~+/=-]{12,})"
-)
+_KEY_BEGINS, _KEY_LINE = re.compile(r"-----BEGIN [A-Z ]*PRIVATE KEY-----\s*$"), re.compile(r"\s*[A-Za-z0-9+/]{16,76}={0,2}\s*$")
 _TRACEBACK = "Traceback (most recent call last):"
 
 
@@ -33,16 +28,16 @@ class LogLine:
 
     def as_json(self) -> bytes:
         """The line as NDJSON, with its newline."""
-        return json.dumps({"t": self.t, "level": self.level, "text": self.text}, ensure_ascii=False).encode() + b"\n"
+        return _JSON.encode({"t": self.t, "level": self.level, "text": self.text}).encode() + b"\n"
 
 
 class Lines:
-    """Bytes of one pipe in, whole log lines out. What a carriage return overwrites is dropped."""
+    """Bytes of one pipe in, whole log lines out, secrets masked. What a carriage return overwrites is dropped."""
 
     def __init__(self, secrets: Iterable[str] = ()) -> None:
         self._rest = b""
-        self._secrets = [secret for secret in secrets if len(secret) >= 8]
-        self._in_traceback = False
+        self._mask = masker(secrets)
+        self._in_traceback = self._in_key = False
 
     def feed(self, data: bytes) -> list[LogLine]:
         """The lines completed by ``data``."""
@@ -64,9 +59,10 @@ class Lines:
         return LogLine(datetime.now(UTC).isoformat(timespec="milliseconds"), self._level(text), self._masked(text))
 
     def _masked(self, text: str) -> str:
-        for secret in self._secrets:
-            text = text.replace(secret, "***")
-        return mask(text)[:_LONGEST]
+        if self._in_key and _KEY_LINE.match(text):
+            return MASK
+        self._in_key = bool(_KEY_BEGINS.search(text))
+        return self._mask(text)[:_LONGEST]
 
     def _level(self, text: str) -> str:
         found = _NVFLARE.match(text)
@@ -81,14 +77,6 @@ class Lines:
             # The line that names the exception is the traceback's last.
             self._in_traceback = False
         return "error" if inside else "info"
-
-
-def mask(text: str) -> str:
-    """The text without signatures in URLs, bearer tokens and NVFLARE's own credentials."""
-    text = _SECRET_PARTS.sub(r"\1=***", text)
-    text = _BEARER.sub(r"\1 ***", text)
-    text = _JWT.sub("***", text)
-    return _FIELD.sub(r"\1\2***", text)
 
 
 def _folded(text: str) -> str:

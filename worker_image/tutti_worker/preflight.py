@@ -11,6 +11,8 @@ from typing import Any
 
 from chalicelib.contracts.job import Cause, ReasonCode
 from tutti_worker.launched_copy import client_config, executor_of, model_of, server_config
+from tutti_worker.memory import said_so
+from tutti_worker.missing_module import advice
 from tutti_worker.trouble import Failure, failure
 
 _MOST_LINES = 40
@@ -90,7 +92,8 @@ def _build(model: dict[str, Any], custom: Path) -> None:
     module, _, name = path.rpartition(".")
     arguments = model.get("args") or {}
     made = getattr(_import(module, custom), name)
-    built = _guarded(lambda: made(**arguments), ReasonCode.MODEL_BUILD_FAILED, f"building {path} failed", custom)
+    doing = f"building {path} with the arguments {', '.join(arguments) or 'none'} failed"
+    built = _guarded(lambda: made(**arguments), ReasonCode.MODEL_BUILD_FAILED, doing, custom, made)
     if not callable(getattr(built, "state_dict", None)):
         raise failure(
             ReasonCode.MODEL_BUILD_FAILED,
@@ -98,21 +101,22 @@ def _build(model: dict[str, Any], custom: Path) -> None:
         )
 
 
-def _guarded(action: Callable[[], Any], code: ReasonCode, doing: str, custom: Path) -> Any:
+def _guarded(action: Callable[[], Any], code: ReasonCode, doing: str, custom: Path, called: Any = None) -> Any:
     try:
         return action()
-    except MemoryError as error:
-        raise _explained(error, ReasonCode.OUT_OF_MEMORY, doing, custom) from error
     except BaseException as error:
-        raise _explained(error, code, doing, custom) from error
+        short = isinstance(error, MemoryError) or said_so([str(error)])
+        raise _explained(error, ReasonCode.OUT_OF_MEMORY if short else code, doing, custom, called) from error
 
 
-def _explained(error: BaseException, code: ReasonCode, doing: str, custom: Path) -> Failure:
+def _explained(error: BaseException, code: ReasonCode, doing: str, custom: Path, called: Any) -> Failure:
     file, line = _place(error, custom)
+    if file is None:  # the call itself was wrong
+        file, line = _definition(called, custom)
     where = f" in {file}, line {line}" if file else ""
     return failure(
         code,
-        f"{doing}{where}: {_said(error)}{_advice(error)}",
+        f"{doing}{where}: {_said(error)}{_advice(error, custom)}",
         file=file,
         line=line,
         evidence=_evidence(error, custom),
@@ -124,9 +128,9 @@ def _said(error: BaseException) -> str:
     return f"{type(error).__name__}: {text}"[:500]
 
 
-def _advice(error: BaseException) -> str:
+def _advice(error: BaseException, custom: Path) -> str:
     if isinstance(error, ModuleNotFoundError) and error.name:
-        return f"; add the package of {error.name.split('.')[0]} to requirements.txt."
+        return f"; {advice(error.name, custom.parent.parent)}"
     return ""
 
 
@@ -137,6 +141,11 @@ def _place(error: BaseException, custom: Path) -> tuple[str | None, int | None]:
     if not frames:
         return None, None
     return _shown(frames[-1].filename, custom), frames[-1].lineno
+
+
+def _definition(called: Any, custom: Path) -> tuple[str | None, int | None]:
+    code = getattr(getattr(called, "__init__", None), "__code__", None)
+    return (_shown(code.co_filename, custom), code.co_firstlineno) if code and _inside(code.co_filename, custom) else (None, None)
 
 
 def _evidence(error: BaseException, custom: Path) -> tuple[str, ...]:

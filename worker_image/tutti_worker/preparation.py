@@ -56,7 +56,7 @@ def finish_preflight(worker: Worker, started: Start) -> None:
         raise failure(ReasonCode.IMPORT_FAILED, "importing scripts/ took over 10 minutes.") from None
     cause = read_cause(_result(worker))
     if cause is not None:
-        raise Failure(cause)
+        raise Failure(cause.model_copy(update={"site": worker.assignment.site}))
     if status != 0:
         what = "the server" if worker.assignment.role is Role.SERVER else worker.assignment.site
         raise failure(

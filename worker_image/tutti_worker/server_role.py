@@ -9,6 +9,7 @@ from chalicelib.contracts.worker import (
     UrlKind,
     WorkerEvent,
 )
+from tutti_worker.autopsy import of_process
 from tutti_worker.launched_copy import localize_server_config
 from tutti_worker.memory import said_so
 from tutti_worker.messages import Ended, Start
@@ -57,9 +58,12 @@ class ServerRole:
         if source is None:
             return
         worker.phase(Phase.DOWNLOADING, "the base checkpoint")
-        worker.fetch(source, UrlKind.CHECKPOINT, worker.layout.checkpoint)
+        # Under its own name: that is what a user reads when it does not fit.
+        checkpoint = worker.layout.checkpoint / Path(source.name or "checkpoint.pt").name
+        checkpoint.parent.mkdir(exist_ok=True)
+        worker.fetch(source, UrlKind.CHECKPOINT, checkpoint)
         config = worker.layout.job / "app" / "config" / "config_fed_server.json"
-        localize_server_config(config, worker.layout.checkpoint)
+        localize_server_config(config, checkpoint)
 
     def _start_provision(self, port: int) -> Start:
         worker, layout = self._worker, self._worker.layout
@@ -119,7 +123,7 @@ class ServerRole:
         log = worker.logs.tail("job") + worker.logs.tail("nvflare")
         if self._worker.oom.has_grown() or said_so(log):
             return Failure(last_words(log, f"{what} ran out of memory.", ReasonCode.OUT_OF_MEMORY, SITE))
-        return Failure(last_words(log, f"{what} ended with {how(ended.status)}.", ReasonCode.PROCESS_KILLED, SITE))
+        return Failure(of_process(worker, ended, what, SITE))
 
     def _put_round(self, path: Path, number: int) -> None:
         self._worker.uploads.put_file(path, UrlKind.ROUND, str(number))
@@ -174,15 +178,3 @@ class ServerRole:
 def server_arguments(kit: Path) -> list[str]:
     """The command line of NVFLARE's server main program."""
     return ["-m", str(kit), "-s", "fed_server.json", "--set", "secure_train=true", "org=tutti", "config_folder=config"]
-
-
-def how(status: int) -> str:
-    """An exit status in words."""
-    import signal
-
-    if status >= 0:
-        return f"exit status {status}"
-    try:
-        return f"signal {signal.Signals(-status).name}"
-    except ValueError:
-        return f"signal {-status}"

@@ -2,10 +2,14 @@
 
 from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from chalicelib.contracts.job import Cause, ReasonCode
 from chalicelib.contracts.worker import RoundDoneEvent
 from tutti_worker.trouble import Failure, failure
+
+if TYPE_CHECKING:
+    import torch
 
 
 def judge(done: Sequence[RoundDoneEvent], *, rounds: Sequence[int], minimum: int, stopped_early: bool) -> list[int]:
@@ -65,9 +69,17 @@ def load_finite(path: Path) -> int:
     if not isinstance(weights, dict) or not weights:
         raise failure(ReasonCode.MODEL_INVALID, f"{path.name} holds no weights.")
     for name, value in weights.items():
-        if isinstance(value, torch.Tensor) and value.is_floating_point() and not bool(torch.isfinite(value).all()):
+        if isinstance(value, torch.Tensor) and not _is_sound(value):
             raise failure(ReasonCode.MODEL_INVALID, f"{name} in {path.name} holds values that are not finite.")
     return len(weights)
+
+
+def _is_sound(value: "torch.Tensor") -> bool:
+    finite = value.isfinite()
+    if bool(finite.all()):
+        return True
+    # A mask holds zeros and infinities; weights that overflowed do not.
+    return bool(finite.any()) and not bool(value.isnan().any() or value[finite].any())
 
 
 def last_words(log: Sequence[str], sentence: str, code: ReasonCode, site: str) -> Cause:

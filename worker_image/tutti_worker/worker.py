@@ -28,15 +28,17 @@ from tutti_worker.downloads import Downloads
 from tutti_worker.forked import Outputs
 from tutti_worker.interrupts import Interrupts
 from tutti_worker.journal_tail import JournalTail
-from tutti_worker.layout import Layout
+from tutti_worker.layout import Layout, short_path
 from tutti_worker.logs import LogBook, own_line
 from tutti_worker.memory import OomCounter, oom_kills
 from tutti_worker.messages import Ended, Start, Started
+from tutti_worker.missing_module import with_advice
 from tutti_worker.outbox import Outbox
 from tutti_worker.outputs import Uploads
 from tutti_worker.settings import Settings
 from tutti_worker.trouble import Failure, Leave, Stopped, Superseded
 from tutti_worker.warm_link import WarmLink, project_path, spawn_warm
+from tutti_worker.whereabouts import WHEREABOUTS
 
 Happening = Ended | FailedEvent | Started
 
@@ -121,12 +123,15 @@ class Worker:
             "TUTTI_STATE_DIR": str(layout.state),
             "TUTTI_CACHE_DIR": str(layout.cache),
             "TUTTI_MODEL_DIR": str(layout.model),
+            "TUTTI_MODEL_LIMIT": str(self.assignment.model_limit),
             "TUTTI_STOP_AFTER_ROUND": str(layout.stop_flag),
             "TUTTI_ENDED": str(layout.ended),
             "TUTTI_JOB_LEFT": str(layout.job_left),
+            WHEREABOUTS: str(layout.whereabouts),
             "TUTTI_JOB_ID": self.assignment.job_id,
             "TUTTI_SITE": self.assignment.site,
-            "TMPDIR": str(layout.temporary),
+            "TMPDIR": short_path(layout.temporary),
+            "TORCHINDUCTOR_CACHE_DIR": str(layout.temporary / "torchinductor"),
             **({"OMP_NUM_THREADS": str(self.assignment.threads)} if self.assignment.threads else {}),
             "PYTHONUNBUFFERED": "1",
             "PYTHONPATH": os.pathsep.join([*self.path, *project_path()]),
@@ -158,9 +163,25 @@ class Worker:
     def fail(self, cause: Cause) -> None:
         """Post that this worker cannot go on; only the first cause counts."""
         if self.failed is None:
-            self.failed = cause
+            self.failed = cause = self._with_disk(with_advice(cause, self.layout.job))
             self.say(f"failed: {cause.sentence}", "error")
+            self._show(cause)
             self.tell(FailedEvent(cause=cause))
+
+    def _with_disk(self, cause: Cause) -> Cause:
+        """Which disk is full, and how full: on a machine of one's own that is what one has to know."""
+        if cause.code is not ReasonCode.DISK_FULL and "No space left on device" not in cause.sentence:
+            return cause
+        free = shutil.disk_usage(self.settings.work).free >> 20
+        said = f"{cause.sentence.rstrip('.')} (it holds {self.settings.work}; {free} MB are free)"
+        return cause.model_copy(update={"sentence": said[:1000]})
+
+    def _show(self, cause: Cause) -> None:
+        """The lines that show a failure belong into the log too, unless they are quoted from it."""
+        there = {line[:500] for title in ("job", "nvflare") for line in self.logs.tail(title)}
+        if not there.issuperset(cause.evidence):
+            for line in cause.evidence:
+                self.say(line, "error")
 
     def wait_for_file(self, path: Path, timeout_s: float) -> bool:
         """Wait until a file is there."""

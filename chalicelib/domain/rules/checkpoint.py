@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 
 from chalicelib.contracts.report import Finding
+from chalicelib.contracts.worker import MODEL_LIMIT
 from chalicelib.domain.findings import error, warning
 from chalicelib.domain.snapshot import WorkspaceSnapshot
 
@@ -21,6 +22,16 @@ def checkpoint_has_bytes(ws: WorkspaceSnapshot) -> Iterator[Finding]:
         if item.size == 0:
             path = ws.path(item)
             yield error("checkpoint_empty", f"{path} has zero bytes", path=path, hint="Upload it again, or delete it.")
+
+
+def checkpoint_can_be_carried(ws: WorkspaceSnapshot) -> Iterator[Finding]:
+    """A .pt holds its tensors unpacked, so its size is theirs; beyond the limit no round could carry the model."""
+    for item in ws.checkpoints:
+        if item.size > MODEL_LIMIT:
+            path = ws.path(item)
+            message = f"{path} has {item.size / 2**30:.2f} GiB; a model may have {MODEL_LIMIT / 2**30:g} GiB at most"
+            hint = "Save the weights alone, without the optimizer: torch.save(model.state_dict(), …); or take a smaller model."
+            yield error("checkpoint_too_large", message, path=path, hint=hint)
 
 
 def other_model_files_are_unused(ws: WorkspaceSnapshot) -> Iterator[Finding]:

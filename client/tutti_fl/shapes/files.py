@@ -58,17 +58,19 @@ class PartUrl:
 
 @dataclass(frozen=True)
 class PartUrls:
-    """The signed parts."""
+    """The signed parts; each URL opens for ``expires_in_s`` seconds."""
 
     urls: tuple[PartUrl, ...]
+    expires_in_s: int
 
 
 @dataclass(frozen=True)
 class Part:
-    """One part as the store has it."""
+    """One part as the store has it; the ETag is the MD5 of its bytes where the store does not encrypt by a key of one's own."""
 
     number: int
     size: int
+    etag: str
 
 
 @dataclass(frozen=True)
@@ -80,9 +82,10 @@ class Parts:
 
 @dataclass(frozen=True)
 class SignedDownload:
-    """A URL that gives one object for ``expires_in_s`` seconds."""
+    """A URL that gives one object for ``expires_in_s`` seconds; two with the same ETag give the same bytes."""
 
     url: str
     key: str
     size: int
+    etag: str
     expires_in_s: int

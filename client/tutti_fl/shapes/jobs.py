@@ -87,6 +87,8 @@ class Job:
     start_deadline: datetime
     model_key: str | None
     model_size: int | None
+    loss: float | None = None
+    """The workers' mean of the newest round."""
 
     @property
     def ended(self) -> bool:
@@ -116,6 +118,8 @@ class Worker:
     round: int | None
     step: int | None
     of: int | None
+    stuck_since: datetime | None = None
+    """Since when it lives but shows no progress; None while it moves."""
 
 
 @dataclass(frozen=True)

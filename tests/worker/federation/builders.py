@@ -4,6 +4,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import torch
 from nvflare.apis.dxo import DXO, DataKind, MetaKey
 from nvflare.apis.event_type import EventType
 from nvflare.apis.fl_constant import FLContextKey, ReservedKey, ReturnCode
@@ -25,6 +26,16 @@ Arrays = dict[str, Any]
 def arrays(**values: Any) -> Arrays:
     """float32 arrays by name."""
     return {name.replace("__", "."): np.asarray(value, np.float32) for name, value in values.items()}
+
+
+class OnDisk:
+    """A tensor as NVFLARE leaves it on the disk: loaded when asked for."""
+
+    def __init__(self, tensor: torch.Tensor) -> None:
+        self._tensor = tensor
+
+    def materialize(self) -> torch.Tensor:
+        return self._tensor
 
 
 def update(site: str, weights: Arrays, samples: Any = 1, *, kind: str = DataKind.WEIGHTS, round: int = 0) -> Shareable:

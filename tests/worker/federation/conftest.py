@@ -1,8 +1,15 @@
 """Every test here has a journal of its own."""
 
+import gc
 from pathlib import Path
 
 import pytest
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _imported() -> None:
+    # The executor collects garbage after each task; what was imported before need not be searched each time.
+    gc.freeze()
 
 
 @pytest.fixture(autouse=True)

@@ -10,14 +10,11 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 from nvflare.apis.dxo import DataKind, from_shareable
-from tutti_worker.federation.averaging import OrderedAverage, ordered_mean
+from tutti_worker.federation.averaging import OrderedAverage
+from tutti_worker.federation.mean import ordered_mean
 from tutti_worker.federation.store import by_site
 
-from tests.worker.federation.builders import Server, arrays, update
-
-
-def counters(*values: Any, dtype: torch.dtype = torch.int64) -> list[torch.Tensor]:
-    return [torch.tensor(value, dtype=dtype) for value in values]
+from tests.worker.federation.builders import OnDisk, Server, arrays, update
 
 
 def test_the_mean_is_weighted_by_samples(tmp_path: Path) -> None:
@@ -64,6 +61,23 @@ def test_any_order_of_arrival_gives_the_same_bits(tmp_path: Path) -> None:
 def test_tensors_come_out_when_tensors_went_in(tmp_path: Path) -> None:
     data = Server(tmp_path, {"w": torch.zeros(2)}).play(update("site-1", {"w": torch.ones(2)}))
     assert torch.equal(data["w"], torch.ones(2))
+
+
+def test_tensors_left_on_the_disk_are_averaged(tmp_path: Path) -> None:
+    answers = [update(f"site-{n}", {"w": OnDisk(torch.full((2,), float(n)))}) for n in (1, 3)]
+    assert torch.equal(Server(tmp_path, {"w": torch.zeros(2)}).play(*answers)["w"], torch.full((2,), 2.0))
+
+
+def test_complex_numbers_are_averaged_through_the_store(tmp_path: Path) -> None:
+    answers = [update(f"site-{n}", {"w": np.array([n, 1j * n], np.complex128)}) for n in (1, 3)]
+    mean = Server(tmp_path, {"w": np.zeros(2, np.complex128)}).play(*answers)["w"]
+    assert (mean.dtype, mean.tolist()) == (np.complex128, [2, 2j])
+
+
+@pytest.mark.parametrize("factor", [-1.0, float("nan"), float("inf"), True, "2"])
+def test_a_sites_factor_that_is_no_weight_is_refused_when_configured(factor: Any) -> None:
+    with pytest.raises(ValueError, match="site-1"):
+        OrderedAverage(aggregation_weights={"site-1": factor})
 
 
 def test_differences_are_averaged_as_such(tmp_path: Path) -> None:
@@ -124,7 +138,10 @@ def test_an_update_after_the_average_is_refused_until_the_next_round(tmp_path: P
 def test_an_update_that_cannot_be_written_is_refused_and_not_raised(tmp_path: Path) -> None:
     server = Server(tmp_path, {})
     server.start()
-    assert not server.average.accept(update("site-1", {"w": np.ones(2, np.complex128)}), server.fl_ctx)
+    in_the_way = Path(server.engine.get_run_dir("run-1"), "updates")
+    in_the_way.parent.mkdir(parents=True)
+    in_the_way.touch()
+    assert not server.average.accept(update("site-1", arrays(w=[1])), server.fl_ctx)
 
 
 def test_a_sites_own_factor_multiplies_its_samples(tmp_path: Path) -> None:
@@ -155,24 +172,6 @@ def test_a_collection_of_kinds_is_refused_when_configured() -> None:
 
 def test_sites_are_counted_as_people_count() -> None:
     assert list(by_site({"site-10": 1, "site-9": 1, "site-1": 1})) == ["site-1", "site-9", "site-10"]
-
-
-def test_whole_numbers_get_the_rounded_mean() -> None:
-    assert ordered_mean(counters([1, 10], [2, 20]), [1, 3], torch.int64).tolist() == [2, 18]
-
-
-def test_equal_whole_numbers_stay_exact_beyond_what_a_float_can_hold() -> None:
-    assert ordered_mean(counters([2**62 + 1], [2**62 + 1]), [1, 2], torch.int64).tolist() == [2**62 + 1]
-
-
-def test_a_mask_is_decided_by_the_weightier_side() -> None:
-    masks = [torch.tensor([True, False, True]), torch.tensor([False, False, True])]
-    assert ordered_mean(masks, [1, 3], torch.bool).tolist() == [False, False, True]
-
-
-def test_no_weight_at_all_is_an_error() -> None:
-    with pytest.raises(ValueError, match="weight above 0"):
-        ordered_mean(counters(1), [0], torch.int64)
 
 
 @given(st.lists(st.tuples(st.floats(-1e6, 1e6, width=32), st.integers(1, 10_000)), min_size=1, max_size=8))

@@ -11,6 +11,7 @@ from nvflare.apis.event_type import EventType
 from nvflare.apis.fl_constant import FLContextKey
 from nvflare.app_common.app_constant import AppConstants
 from nvflare.app_common.app_event_type import AppEventType
+from tutti_worker.federation.journal import read_events
 from tutti_worker.federation.store import UpdateStore
 
 from chalicelib.contracts.job import Cause, ReasonCode
@@ -33,7 +34,7 @@ def failures(server: Server) -> list[Cause]:
 
 
 def test_a_round_is_journalled_with_each_sites_part(tmp_path: Path) -> None:
-    server = Server(tmp_path, MODEL)
+    server = Server(tmp_path, MODEL, sites=2)
     server.play(update("site-2", GOOD, 5), update("site-1", GOOD, 3))
     assert {site: result.samples for site, result in results(server).items()} == {"site-1": 3, "site-2": 5}
 
@@ -66,8 +67,37 @@ def test_a_refused_update_keeps_its_samples_in_the_book(tmp_path: Path) -> None:
     assert (result.accepted, result.samples) == (False, 9)
 
 
+def test_whoever_has_not_answered_is_in_the_round_as_refused(tmp_path: Path) -> None:
+    server = Server(tmp_path, MODEL, minimum=1, sites=2)
+    server.play(update("site-2", GOOD, 5))
+    refused = results(server)["site-1"].refused
+    assert refused is not None
+    assert refused.sentence == "site-1 had not answered when the round was averaged"
+
+
+def test_a_refused_update_names_the_place_of_the_function_that_made_it(tmp_path: Path) -> None:
+    server = Server(tmp_path, MODEL, sites=2)
+    bad = update("site-2", arrays(w=[1, 2, 3]))
+    bad["DXO"]["meta"]["tutti_place"] = {"file": "scripts/model_def.py", "line": 7}
+    server.play(bad, update("site-1", GOOD))
+    refused = results(server)["site-2"].refused
+    assert refused is not None
+    assert (refused.file, refused.line) == ("scripts/model_def.py", 7)
+
+
+@pytest.mark.parametrize("place", [7, {"file": ["a"], "line": "many"}])
+def test_a_place_that_is_none_costs_no_cause(tmp_path: Path, place: object) -> None:
+    server = Server(tmp_path, MODEL, sites=2)
+    bad = update("site-2", arrays(w=[1, 2, 3]))
+    bad["DXO"]["meta"]["tutti_place"] = place
+    server.play(bad, update("site-1", GOOD))
+    refused = results(server)["site-2"].refused
+    assert refused is not None
+    assert (refused.code, refused.file) == (ReasonCode.UPDATE_REFUSED, None)
+
+
 def test_whoever_has_the_wrong_shape_is_blamed_though_first(tmp_path: Path) -> None:
-    server = Server(tmp_path, MODEL)
+    server = Server(tmp_path, MODEL, sites=2)
     server.play(update("site-2", arrays(w=[1, 2, 3])), update("site-1", GOOD))
     assert [site for site, result in results(server).items() if not result.accepted] == ["site-2"]
 
@@ -247,7 +277,8 @@ def test_an_update_between_the_average_and_the_rounds_end_is_late(tmp_path: Path
     server.tell(AppEventType.BEFORE_AGGREGATION)
     server.arrive(update("site-2", GOOD))
     server.tell(AppEventType.ROUND_DONE)
-    assert (list(results(server)), len(server.events("warning"))) == (["site-1"], 1)
+    accepted = [site for site, result in results(server).items() if result.accepted]
+    assert (accepted, len(server.events("warning"))) == (["site-1"], 1)
 
 
 def test_a_site_that_died_is_named_though_no_longer_connected(tmp_path: Path) -> None:
@@ -273,3 +304,11 @@ def test_a_model_that_a_full_disk_cannot_hold_ends_the_job(tmp_path: Path, monke
 ])  # fmt: skip
 def test_a_panic_about_a_full_disk_is_read_by_its_words(tmp_path: Path, text: str) -> None:
     assert [cause.code for cause in panicking(Server(tmp_path, MODEL), text)] == [ReasonCode.DISK_FULL]
+
+
+def test_a_model_above_the_platforms_limit_ends_the_job_before_a_round(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TUTTI_MODEL_LIMIT", "7")
+    Server(tmp_path, arrays(w=[0, 0]))
+    [event] = read_events(tmp_path / "journal")[0]
+    assert isinstance(event, FailedEvent)
+    assert (event.cause.code, "8 bytes" in event.cause.sentence) == ("model_too_large", True)

@@ -1,8 +1,9 @@
 """Averaging that gives the same bits whatever order the updates arrive in."""
 
+import math
 import re
 import threading
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from typing import Any
 
@@ -14,12 +15,12 @@ from nvflare.apis.shareable import Shareable
 from nvflare.app_common.abstract.aggregator import Aggregator
 from nvflare.app_common.abstract.model import ModelLearnableKey
 from nvflare.app_common.app_constant import AppConstants
-from safetensors import safe_open
 
 from tutti_worker.federation.folders import state_folder
+from tutti_worker.federation.mean import ordered_mean
 from tutti_worker.federation.panic import cause_of_trouble
-from tutti_worker.federation.store import UpdateStore, by_site
-from tutti_worker.federation.updates import as_tensor
+from tutti_worker.federation.store import StoredUpdate, UpdateStore, by_site
+from tutti_worker.federation.tensors import as_tensor
 
 CLOSE_ROUND = "tutti_close_round"
 """The event by which the guard ends a round; its data are the sites that count."""
@@ -35,34 +36,6 @@ CARRIED = ("tutti_dtypes", "tutti_extras")
 
 
 TOO_LATE = "it came after the round was closed"
-
-
-def ordered_mean(tensors: Sequence[torch.Tensor], weights: Sequence[float], dtype: torch.dtype) -> torch.Tensor:
-    """The weighted mean in the given dtype, summed in float64 in the order given. Weight 0 counts for nothing.
-
-    Whole numbers stay whole: a single one (a counter) becomes the largest, a tensor of them the rounded mean.
-    Raises ValueError when no weight is above 0.
-    """
-    counted = [(tensor, weight) for tensor, weight in zip(tensors, weights, strict=True) if weight > 0]
-    if not counted:
-        raise ValueError("no update has a weight above 0")
-    first = counted[0][0]
-    if dtype.is_floating_point or dtype.is_complex:
-        return _mean(counted).to(dtype)
-    if all(torch.equal(tensor, first) for tensor, _ in counted):
-        return first.to(dtype, copy=True)
-    if first.ndim == 0:
-        return torch.stack([tensor.to(dtype) for tensor, _ in counted]).max()
-    mean = _mean(counted)
-    return mean > 0.5 if dtype == torch.bool else mean.round().to(dtype)
-
-
-def _mean(counted: Sequence[tuple[torch.Tensor, float]]) -> torch.Tensor:
-    wide = torch.complex128 if any(tensor.is_complex() for tensor, _ in counted) else torch.float64
-    total = torch.zeros(counted[0][0].shape, dtype=wide)
-    for tensor, weight in counted:
-        total.add_(tensor.to(wide) * weight)
-    return total / sum(weight for _, weight in counted)
 
 
 class OrderedAverage(Aggregator):  # type: ignore[misc]
@@ -83,6 +56,9 @@ class OrderedAverage(Aggregator):  # type: ignore[misc]
         super().__init__()
         if expected_data_kind not in (DataKind.WEIGHTS, DataKind.WEIGHT_DIFF):
             raise ValueError(f"expected_data_kind is WEIGHTS or WEIGHT_DIFF, not {expected_data_kind!r}")
+        for site, factor in (aggregation_weights or {}).items():
+            if isinstance(factor, bool) or not isinstance(factor, int | float) or not 0 <= factor < math.inf:
+                raise ValueError(f"aggregation_weights of {site} is {factor!r}; a finite number from 0 is wanted")
         self.exclude_vars = exclude_vars
         self.aggregation_weights = dict(aggregation_weights or {})
         self.expected_data_kind = expected_data_kind
@@ -121,7 +97,7 @@ class OrderedAverage(Aggregator):  # type: ignore[misc]
             if self._closed:
                 return TOO_LATE
             store.make_ready()
-        self._as_tensors = any(isinstance(value, torch.Tensor) for value in dxo.data.values())
+        came_as_tensors = _has_tensors(dxo.data)
         store.put(site, {name: as_tensor(value) for name, value in dxo.data.items()})
         steps = dxo.get_meta_prop(MetaKey.NUM_STEPS_CURRENT_ROUND) if self.weigh_by_local_iter else None
         weight = float(self.aggregation_weights.get(site, 1.0)) * float(1.0 if steps is None else steps)
@@ -129,6 +105,7 @@ class OrderedAverage(Aggregator):  # type: ignore[misc]
             if self._closed or resets != self._resets:
                 return TOO_LATE
             self._weights[site] = weight
+            self._as_tensors |= came_as_tensors
         return None
 
     def aggregate(self, fl_ctx: FLContext) -> Shareable:
@@ -137,17 +114,19 @@ class OrderedAverage(Aggregator):  # type: ignore[misc]
         learnable = fl_ctx.get_prop(AppConstants.GLOBAL_MODEL) or {}
         current = learnable.get(ModelLearnableKey.WEIGHTS) or {}
         meta = {key: value for key, value in (learnable.get(ModelLearnableKey.META) or {}).items() if key in CARRIED}
+        as_tensors = _has_tensors(current) if current else self._as_tensors
         data: dict[str, Any] = {}
-        with self._opened(counted, fl_ctx) as files:
-            for name in self._names(files, current):
-                data[name] = self._value(name, files, list(counted.values()), current)
+        with self._opened(counted, fl_ctx) as updates:
+            for name in self._names(updates, current):
+                value = self._value(name, updates, list(counted.values()), current)
+                data[name] = value.numpy() if isinstance(value, torch.Tensor) and not as_tensors else value
         return DXO(self.expected_data_kind, data=data, meta=meta).to_shareable()
 
     def reset(self, fl_ctx: FLContext) -> None:
         """Forget the round. Its files stay until the next round's first update arrives."""
         del fl_ctx
         with self._lock:
-            self._weights, self._closed, self._resets = {}, False, self._resets + 1
+            self._weights, self._closed, self._resets, self._as_tensors = {}, False, self._resets + 1, False
 
     def _close(self, wanted: Collection[str] | None = None) -> dict[str, float]:
         with self._lock:
@@ -156,8 +135,8 @@ class OrderedAverage(Aggregator):  # type: ignore[misc]
                 self._weights = {site: weight for site, weight in self._weights.items() if site in wanted}
             return dict(self._weights)
 
-    def _names(self, files: list[Any], current: Mapping[str, Any]) -> list[str]:
-        names = list(files[0].keys()) if files else []
+    def _names(self, updates: list[StoredUpdate], current: Mapping[str, Any]) -> list[str]:
+        names = updates[0].names if updates else []
         # An excluded tensor keeps its value: as a weight it is sent as it was, as a difference it is left out.
         keeps = self.expected_data_kind == DataKind.WEIGHTS
         return [name for name in names if not self._excludes(name) or (keeps and name in current)]
@@ -176,19 +155,23 @@ class OrderedAverage(Aggregator):  # type: ignore[misc]
             return f"it belongs to round {of_round}"
         return "this site's update of the round is here already" if site in self._weights else None
 
-    def _value(self, name: str, files: list[Any], weights: list[float], current: Mapping[str, Any]) -> Any:
+    def _value(self, name: str, updates: list[StoredUpdate], weights: list[float], current: Mapping[str, Any]) -> Any:
         if self._excludes(name):
             return current[name]
-        tensors = [file.get_tensor(name) for file in files]
+        tensors = [update.tensor(name) for update in updates]
         reference = as_tensor(current[name]) if name in current else tensors[0]
-        mean = ordered_mean(tensors, weights, (tensors[0] if reference is None else reference).dtype)
-        return mean if self._as_tensors else mean.numpy()
+        return ordered_mean(tensors, weights, (tensors[0] if reference is None else reference).dtype)
 
     @contextmanager
-    def _opened(self, sites: Mapping[str, float], fl_ctx: FLContext) -> Iterator[list[Any]]:
+    def _opened(self, sites: Mapping[str, float], fl_ctx: FLContext) -> Iterator[list[StoredUpdate]]:
         store = self._store(fl_ctx)
         with ExitStack() as stack:
-            yield [stack.enter_context(safe_open(store.path(site), framework="pt")) for site in sites]
+            yield [stack.enter_context(store.opened(site)) for site in sites]
 
     def _store(self, fl_ctx: FLContext) -> UpdateStore:
         return UpdateStore(state_folder(fl_ctx) / UPDATES, int(fl_ctx.get_prop(AppConstants.CURRENT_ROUND) or 0))
+
+
+def _has_tensors(weights: Mapping[str, Any]) -> bool:
+    # What NVFLARE left on the disk came as tensors too.
+    return any(isinstance(value, torch.Tensor) or hasattr(value, "materialize") for value in weights.values())

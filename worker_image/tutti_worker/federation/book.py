@@ -86,9 +86,15 @@ class RoundBook:
         with self._lock:
             return dict(self._sites)
 
-    def done(self) -> RoundDoneEvent:
-        """The round as an event."""
-        return RoundDoneEvent(round=self.round, sites=by_site(self._snapshot()), seconds=round(self.seconds, 3))
+    def done(self, sites: Iterable[str] = ()) -> RoundDoneEvent:
+        """The round as an event; whoever of ``sites`` has not answered is in it as refused."""
+        everyone = {site: self._missed(site) for site in sites} | self._snapshot()
+        return RoundDoneEvent(round=self.round, sites=by_site(everyone), seconds=round(self.seconds, 3))
+
+    def _missed(self, site: str) -> SiteResult:
+        sentence = f"{site} had not answered when the round was averaged"
+        cause = Cause(code=ReasonCode.ROUND_TIMED_OUT, sentence=sentence, site=site, round=self.round)
+        return SiteResult(accepted=False, refused=cause)
 
     def _too_few(self, minimum: int, silent: list[str], timeout_s: float) -> Cause:
         timed_out = timeout_s > 0 and self.seconds >= timeout_s

@@ -1,4 +1,4 @@
-"""Where the federation's server keeps its files: where the supervisor says, else in NVFLARE's own run folder."""
+"""What the supervisor tells the federation's server: where its files go, and how large a model may be."""
 
 import os
 from pathlib import Path
@@ -15,6 +15,12 @@ def model_folder() -> Path | None:
     """The folder from which the supervisor takes the models; None in a federation made by hand."""
     chosen = os.environ.get("TUTTI_MODEL_DIR")
     return Path(chosen) if chosen else None
+
+
+def model_limit() -> int | None:
+    """Bytes that the global model may have; None in a federation made by hand."""
+    told = os.environ.get("TUTTI_MODEL_LIMIT")
+    return int(told) if told else None
 
 
 def run_folder(fl_ctx: FLContext) -> Path:

@@ -20,12 +20,12 @@ from chalicelib.contracts.job import Cause, ReasonCode
 from chalicelib.contracts.worker import FailedEvent, RoundStartedEvent, WarningEvent
 from tutti_worker.federation.averaging import AVERAGED, CLOSE_ROUND, REFUSAL, UPDATES
 from tutti_worker.federation.book import RoundBook
-from tutti_worker.federation.folders import model_folder, state_folder
+from tutti_worker.federation.folders import model_folder, model_limit, state_folder
 from tutti_worker.federation.journal import write_event
 from tutti_worker.federation.metrics import metrics_of
 from tutti_worker.federation.models import keep_round
 from tutti_worker.federation.panic import cause_of_panic, cause_of_trouble, panic_text
-from tutti_worker.federation.updates import Signature, check_samples, check_update, fit_names, signature
+from tutti_worker.federation.updates import Signature, check_samples, check_size, check_update, fit_names, signature
 
 TRAIN_TIMEOUT = "tutti_train_timeout"
 """The context property by which the workflow tells its training timeout."""
@@ -63,7 +63,11 @@ class UpdateGuard(FLComponent):  # type: ignore[misc]
 
     def _learn(self, fl_ctx: FLContext) -> None:
         self._expect(fl_ctx)
-        self._reference = signature(_global_weights(fl_ctx)) or None
+        cause = check_size(_global_weights(fl_ctx), model_limit())
+        if cause:
+            self.system_panic(panic_text(cause), fl_ctx)
+            return
+        self._reference = signature(_global_weights(fl_ctx), _global_meta(fl_ctx).get("tutti_dtypes")) or None
 
     def _open(self, fl_ctx: FLContext) -> None:
         self._close_unclosed(fl_ctx)
@@ -122,7 +126,7 @@ class UpdateGuard(FLComponent):  # type: ignore[misc]
                 DXO(dxo.data_kind, data=dict(update), meta=dxo.meta).update_shareable(result)
             # A job without first weights has its form decided by the first update that comes.
             self._reference = self._reference or signature(update)
-        return cause
+        return _placed(cause, dxo.meta) if cause else None
 
     def _hear_aggregator(self, fl_ctx: FLContext) -> None:
         if self._book is not None and fl_ctx.get_prop(AppConstants.AGGREGATION_ACCEPTED) is False:
@@ -150,9 +154,8 @@ class UpdateGuard(FLComponent):  # type: ignore[misc]
         folder = model_folder()
         with self._ending_job(fl_ctx, f"round {book.round} could not be saved"):
             if folder is not None:
-                learnable = fl_ctx.get_prop(AppConstants.GLOBAL_MODEL) or {}
-                keep_round(_global_weights(fl_ctx), learnable.get(ModelLearnableKey.META) or {}, folder, book.round)
-            write_event(book.done())
+                keep_round(_global_weights(fl_ctx), _global_meta(fl_ctx), folder, book.round)
+            write_event(book.done(self._expected))
 
     @contextmanager
     def _ending_job(self, fl_ctx: FLContext, doing: str) -> Iterator[None]:
@@ -203,6 +206,17 @@ def _told(header: Any) -> Cause:
         return Cause(code=ReasonCode.TRAINING_RAISED, sentence=str(header)[:500])
 
 
+def _placed(cause: Cause, meta: Any) -> Cause:
+    """The cause with the place of the function that made the update, if its executor tells one."""
+    place = (meta or {}).get("tutti_place")
+    if not isinstance(place, dict):
+        return cause
+    try:
+        return Cause.model_validate(cause.model_dump() | {"file": place.get("file"), "line": place.get("line")})
+    except ValidationError:
+        return cause
+
+
 def _site(fl_ctx: FLContext) -> str:
     peer = fl_ctx.get_peer_context()
     return str(peer.get_identity_name() if peer else fl_ctx.get_prop(ReservedKey.IDENTITY_NAME, "?"))
@@ -211,3 +225,8 @@ def _site(fl_ctx: FLContext) -> str:
 def _global_weights(fl_ctx: FLContext) -> dict[str, Any]:
     learnable = fl_ctx.get_prop(AppConstants.GLOBAL_MODEL) or {}
     return learnable.get(ModelLearnableKey.WEIGHTS) or {}
+
+
+def _global_meta(fl_ctx: FLContext) -> dict[str, Any]:
+    learnable = fl_ctx.get_prop(AppConstants.GLOBAL_MODEL) or {}
+    return learnable.get(ModelLearnableKey.META) or {}

@@ -139,7 +139,7 @@ class ClientForkLauncher(ClientProcessJobLauncher):  # type: ignore[misc]
         self._forker = self._forker or Forker(int(os.environ[ENVIRONMENT]))
         workspace: Workspace = fl_ctx.get_prop(FLContextKey.WORKSPACE_OBJECT)
         config = Path(workspace.get_app_config_dir(job_meta.get(JobConstants.JOB_ID))) / "config_fed_client.json"
-        localize_client_config(config, Path(os.environ["TUTTI_DATA_ROOT"]))
+        localize_client_config(config, Path(os.environ["TUTTI_DATA_ROOT"]), Path(os.environ["TUTTI_OUT_DIR"]))
         start = job_start(shlex.split(self.get_command(job_meta, fl_ctx)), job_meta, fl_ctx)
         site = fl_ctx.get_prop(FLContextKey.SITE_OBJ)
         return self._forker.fork(start, lambda: leave_quietly(site))

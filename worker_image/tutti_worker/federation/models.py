@@ -6,7 +6,7 @@ from typing import Any
 
 import torch
 
-from tutti_worker.federation.updates import as_tensor
+from tutti_worker.federation.tensors import as_tensor
 
 
 def round_file(folder: Path, round: int) -> Path:

@@ -44,7 +44,7 @@ def cause_of_trouble(error: BaseException, doing: str, round: int | None = None)
 
 def _says_disk_full(text: str) -> bool:
     # torch names only its writer when a disk is full; safetensors quotes the system's words.
-    return "No space left" in text or "PytorchStreamWriter" in text
+    return any(words in text for words in ("No space left", "PytorchStreamWriter", "basic_ios::clear: iostream error"))
 
 
 def _guess(line: str, round: int | None) -> tuple[ReasonCode, str]:
