@@ -10,7 +10,7 @@ DEFINITION_LINTS := step_functions/node_modules/.package-lock.json
 CODE := app.py chalicelib local_stack worker_image client examples benchmarks tests
 
 .DEFAULT_GOAL := help
-.PHONY: help install demo up down reset status code test test-fast test-process test-slow check lint definition types schema
+.PHONY: help install demo up down reset status code test test-fast test-process test-slow test-alone console check lint definition types schema
 
 help: ## List the targets
 	@awk -F':.*## ' '/^[a-z-]+:.*## / {printf "  make %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -51,8 +51,10 @@ test-fast: install
 test-process: install
 	@$(BIN)/python -m pytest -n 2 --dist loadfile -m "process and not slow" --durations 10
 
-test-slow: install ## Run the wide matrices (real processes in every phase and fault, large files, load)
+test-slow: install ## Run the wide matrices (real processes in every phase and fault)
 	@$(BIN)/python -m pytest -n 2 --dist loadfile -m "slow and not alone" --durations 15
+
+test-alone: install ## Measure load, memory, full disks and very large files, one after the other on a quiet machine
 	@$(BIN)/python -m pytest -m "slow and alone" --durations 15
 
 check: install ## Format, lint, check types, run the fast tests
@@ -74,6 +76,13 @@ definition: install $(if $(shell command -v npm),$(DEFINITION_LINTS)) ## Lint th
 
 $(DEFINITION_LINTS): step_functions/package.json step_functions/package-lock.json
 	@npm ci --prefix step_functions --ignore-scripts --no-audit --no-fund --silent
+	@touch $@
+
+console: static_site/node_modules/.package-lock.json ## Check and build the web console (node 20.19 or newer; not served yet)
+	@cd static_site && npm run --silent check && npm test --silent && npm run --silent build
+
+static_site/node_modules/.package-lock.json: static_site/package.json static_site/package-lock.json
+	@npm ci --prefix static_site --ignore-scripts --no-audit --no-fund --silent
 	@touch $@
 
 types: install

@@ -20,6 +20,7 @@ from tutti_fl.outcome import ExitCode, Outcome, exit_code_of_job
 from tutti_fl.shapes.files import ObjectInfo
 from tutti_fl.shapes.jobs import CANCELLED, FAILED, FINISHED, Job
 from tutti_fl.shapes.workspaces import Report
+from tutti_fl.words import counted
 from tutti_fl.workspaces import Settings
 
 MODEL = "GLOBAL_MODEL.pt"
@@ -177,7 +178,7 @@ class JobRun:
         self._remove_strays(prefix, there)
         sends = [s for s in self._wish.folder.sends(prefix) if s.key not in there or not is_same(s.path, there[s.key])]
         same = len(self._wish.folder.files) - len(sends)
-        self._teller.step(f"Uploading {len(sends)} files" + (f" ({same} are there already)" if same else ""))
+        self._teller.step(f"Uploading {counted(len(sends), 'file')}" + (f" ({same} there already)" if same else ""))
         if sends:
             self._client.upload(sends, memory=self._memory, progress=self._teller.uploaded)
         self.outcome.seconds["upload"] = time.monotonic() - began

@@ -76,9 +76,8 @@ REFUSED = {
 @pytest.mark.parametrize("case", REFUSED)
 def test_what_can_be_seen_before_is_refused_before(case: str, ada: Client, tmp_path: Path) -> None:
     model, checkpoints, code = REFUSED[case]
-    begun = wish(ada, tmp_path / "f", f"refused-{list(REFUSED).index(case)}", Fault(MODEL_DEF, "", "", model=model), shards=1)
+    (tmp_path / "f" / "model").mkdir(parents=True)
     for name in checkpoints:
-        path = tmp_path / "f" / "model" / name
-        path.parent.mkdir(exist_ok=True)
-        path.write_bytes(b"PK")
+        (tmp_path / "f" / "model" / name).write_bytes(b"PK")
+    begun = wish(ada, tmp_path / "f", f"refused-{list(REFUSED).index(case)}", Fault(MODEL_DEF, "", "", model=model), shards=1)
     assert code in codes(begun.check().errors)

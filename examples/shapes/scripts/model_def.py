@@ -32,6 +32,7 @@ class FLModelWrapper(nn.Module):
 
     def __init__(self, classes=CLASSES, width=8, **kwargs):  # **kwargs: the server config may hold more than you declare
         super().__init__()
+        torch.manual_seed(0)  # the federation starts from the same weights each time
         self.down1, self.down2 = block(3, width), block(width, 2 * width)
         self.middle = block(2 * width, 4 * width)
         self.up2, self.up1 = block(6 * width, 2 * width), block(3 * width, width)
