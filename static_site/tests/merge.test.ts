@@ -53,6 +53,12 @@ describe("a check of a config", () => {
     expect(checkConfig('{"name": "x", "colour": 1}', SCHEMA)).toMatchObject([{ level: "warning", message: "colour is not a key that NVFLARE knows here" }]);
   });
 
+  it("names a wrong list entry, once", () => {
+    const schema: Schema = { type: "object", properties: { tasks: { type: "array", items: { type: "string" } } } };
+    const marks = checkConfig('{"tasks": ["a", 2]}', schema);
+    expect(marks.map(({ level, message }) => [level, message.startsWith("tasks.1")])).toEqual([["error", true]]);
+  });
+
   it("says what is missing", () => {
     expect(checkConfig("{}", SCHEMA)[0]?.message).toContain("name");
   });

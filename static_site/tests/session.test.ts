@@ -157,6 +157,15 @@ describe("the API", () => {
     expect([asked[0]?.init.body, header("If-Match")]).toEqual(['{"a": 3.0}', "e"]);
   });
 
+  it("gives a text as it was written", async () => {
+    expect(await api(new Response('{"a": 1.0}')).text("/schema/wizard.json")).toBe('{"a": 1.0}');
+  });
+
+  it("says the status alone when a refusal has neither hint nor fields", async () => {
+    const answer = Response.json({ error: { code: "c", message: "m" } }, { status: 400 });
+    expect(await api(answer).get("/x").catch((reason: unknown) => reason)).toMatchObject({ hint: "", fields: {}, requestId: "" });
+  });
+
   it("answers nothing where there is nothing", async () => {
     expect(await api(new Response(null, { status: 204 })).call("DELETE", "/x")).toBeUndefined();
   });

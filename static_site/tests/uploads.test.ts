@@ -244,6 +244,49 @@ describe("an upload", () => {
     expect(store.objects.has("big")).toBe(false);
   });
 
+  it("fails when the store does not have every part, and can be dismissed", async () => {
+    const store = new Store();
+    store.complete = async () => {
+      throw new Refused(409, "upload_incomplete", "part 1 is missing");
+    };
+    const all = uploads(store);
+    expect(await all.add("k", file(8))).toBe("failed");
+    expect(all.views()[0]?.problem).toBe("part 1 is missing");
+    all.dismiss(1);
+    expect(all.views()).toEqual([]);
+  });
+
+  it("is gone from the list though the store could not be told", async () => {
+    const store = new Store((_, __, signal) => new Promise<void>((__, stop) => signal.addEventListener("abort", () => stop(new Error("called off")))));
+    store.abort = () => Promise.reject(new Error("away"));
+    const all = uploads(store);
+    void all.add("k", file(100, "notes"));
+    await until(() => store.puts.length === 5);
+    await all.cancel(1);
+    expect(all.views()).toEqual([]);
+  });
+
+  it("can be paused and cancelled before it began", async () => {
+    const store = new Store();
+    let begin: (() => void) | null = null;
+    const start = store.start.bind(store);
+    store.start = (key, size) => new Promise((made) => (begin = () => void start(key, size).then(made)));
+    const all = uploads(store);
+    const ended = all.add("k", file(8));
+    all.pause(1);
+    (begin as (() => void) | null)?.();
+    await all.cancel(1);
+    expect([await ended, store.puts]).toEqual(["cancelled", []]);
+  });
+
+  it("says what was thrown when it was no error", async () => {
+    const store = new Store();
+    store.start = () => Promise.reject("a word");
+    const all = uploads(store);
+    await all.add("k", file(8));
+    expect(all.views()[0]?.problem).toBe("a word");
+  });
+
   it("can be dismissed once it is over, and not before", async () => {
     const store = new Store();
     const all = uploads(store);

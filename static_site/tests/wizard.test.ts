@@ -118,6 +118,10 @@ describe("parameters", () => {
     expect(problem("model", "arguments", rows, "arguments.2.name")).toBeUndefined();
   });
 
+  it("need a name", () => {
+    expect(problem("training", "parameters", [{ name: "", typed: "1" }], "parameters.0.name")).toBe("A name is missing.");
+  });
+
   it("name the place of a value that is not JSON", () => {
     expect(problem("training", "parameters", [{ name: "a", typed: "[1," }], "parameters.0.value")).toMatch(/line 1, column/);
   });
