@@ -79,7 +79,7 @@ def test_a_token_tells_who_it_speaks_for(key: jwk.RSAKey) -> None:
 @pytest.mark.parametrize(
     "changed",
     [
-        {"exp": int(time.time()) - 60},
+        {"exp": 1_000_000_000},
         {"exp": None},
         {"iss": "https://other.example"},
         {"iss": None},
