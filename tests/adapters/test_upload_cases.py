@@ -17,7 +17,7 @@ from local_stack.object_store import REGION, SeaweedFS
 if TYPE_CHECKING:
     from mypy_boto3_s3 import S3Client
 
-pytestmark = pytest.mark.process
+pytestmark = [pytest.mark.process, pytest.mark.slow]
 
 CASES = Path(__file__).parents[1] / "vectors" / "cases"
 PAGE = "https://app.example.invalid"

@@ -58,6 +58,7 @@ def test_a_job_of_three_workers_gives_a_model_and_every_worker_leaves_in_order(r
     assert platform.of("site-1", "progress")[0]["metrics"]["loss"] > 0
 
 
+@pytest.mark.slow
 def test_a_killed_training_process_fails_its_own_worker_and_the_others_go_on(
     running: list[Federation], lent: dict[str, str], tmp_path: Path
 ) -> None:
@@ -71,6 +72,7 @@ def test_a_killed_training_process_fails_its_own_worker_and_the_others_go_on(
     assert job.platform.of(SERVER, "finished")[0]["rounds"] == 3
 
 
+@pytest.mark.slow
 def test_user_code_that_exits_with_0_fails_its_own_worker_and_the_others_go_on(
     running: list[Federation], lent: dict[str, str], tmp_path: Path
 ) -> None:
@@ -147,6 +149,7 @@ def test_a_platform_that_is_away_for_a_while_costs_no_job(
     assert job.platform.of(SERVER, "finished")
 
 
+@pytest.mark.slow
 def test_more_memory_than_the_limit_is_named(running: list[Federation], lent: dict[str, str], tmp_path: Path) -> None:
     eat = "eaten = [bytearray(os.urandom(1) * (64 << 20)) for _ in range(30) if not time.sleep(0.3)]"
     made = federation(tmp_path, clients=1, code=model_def(top="import os\n", before=eat), memory_limit=1200 << 20)
