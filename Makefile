@@ -7,10 +7,12 @@ REQUIREMENTS := requirements.txt local_stack/requirements.txt worker_image/requi
 TORCH_INDEX := $(if $(TORCH_INDEX_URL),--extra-index-url $(TORCH_INDEX_URL))
 DEFINITION := step_functions/training_job.asl.json
 DEFINITION_LINTS := step_functions/node_modules/.package-lock.json
+CONSOLE := static_site/dist/index.html
+CONSOLE_SOURCES := $(shell find static_site/src static_site/public docs/guides -type f) $(wildcard static_site/*.json static_site/*.ts static_site/*.html)
 CODE := app.py chalicelib local_stack worker_image client examples benchmarks tests
 
 .DEFAULT_GOAL := help
-.PHONY: help install demo up down reset status code test test-fast test-process test-slow test-alone console check lint definition types schema
+.PHONY: help install demo up down reset status code test test-fast test-process test-slow test-timed browser console check lint definition types schema
 
 help: ## List the targets
 	@awk -F':.*## ' '/^[a-z-]+:.*## / {printf "  make %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -25,10 +27,10 @@ $(VENV)/.installed: $(REQUIREMENTS) constraints.txt client/pyproject.toml
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e client
 	@touch $@
 
-demo: install ## Run the main job: a real federated job on real data, from an empty bucket to a verified model
+demo: install $(CONSOLE) ## Run the main job: a real federated job on real data, from an empty bucket to a verified model
 	@$(BIN)/python -m examples.digits.demo
 
-up: install ## Start the stack and stay (data in .tutti/, kept over restarts)
+up: install $(CONSOLE) ## Start the stack and stay (data in .tutti/, kept over restarts)
 	@$(BIN)/python -m local_stack up --data $(DATA)
 
 down: install ## Stop the stack; asks before it cancels running jobs
@@ -43,7 +45,7 @@ status: install ## What runs, and where
 code: install ## Print a fresh one-time sign-in code (NAME=somebody for another user)
 	@$(BIN)/python -m local_stack code --data $(DATA) $(if $(NAME),--name "$(NAME)")
 
-test: install lint types test-fast test-process ## Run all tests but the wide matrices
+test: install lint types console browser test-fast test-process ## Run all tests but the wide matrices
 
 test-fast: install
 	@$(BIN)/python -m pytest -n 2 -m "not process and not slow"
@@ -51,11 +53,12 @@ test-fast: install
 test-process: install
 	@$(BIN)/python -m pytest -n 2 --dist loadfile -m "process and not slow" --durations 10
 
-test-slow: install ## Run the wide matrices (real processes in every phase and fault)
-	@$(BIN)/python -m pytest -n 2 --dist loadfile -m "slow and not alone" --durations 15
+test-slow: install $(CONSOLE) browser ## Run the wide matrices (real processes in every phase and fault), then what is large, one at a time
+	@$(BIN)/python -m pytest -n 2 --dist loadfile -m "slow and not alone and not timed" --durations 15
+	@$(BIN)/python -m pytest -m "slow and alone and not timed" --durations 15
 
-test-alone: install ## Measure load, memory, full disks and very large files, one after the other on a quiet machine
-	@$(BIN)/python -m pytest -m "slow and alone" --durations 15
+test-timed: install ## Compare times (load, a chatty worker) on a quiet machine
+	@$(BIN)/python -m pytest -m timed --durations 15
 
 check: install ## Format, lint, check types, run the fast tests
 	@$(BIN)/ruff format --quiet $(CODE)
@@ -77,12 +80,15 @@ definition: install $(if $(shell command -v npm),$(DEFINITION_LINTS)) ## Lint th
 $(DEFINITION_LINTS): step_functions/package.json step_functions/package-lock.json
 	@npm ci --prefix step_functions --ignore-scripts --no-audit --no-fund --silent && touch $@ || echo "npm could not install the lints of step_functions/package.json"
 
-console: static_site/node_modules/.package-lock.json ## Check and build the web console (node 20.19 or newer; not served yet)
-	@cd static_site && npm run --silent check && npm test --silent && npm run --silent build
+console: install ## Type-check, test and build the web console (up, demo and test build it themselves)
+	@$(BIN)/python -m local_stack.console_build --check
 
-static_site/node_modules/.package-lock.json: static_site/package.json static_site/package-lock.json
-	@npm ci --prefix static_site --ignore-scripts --no-audit --no-fund --silent
-	@touch $@
+$(CONSOLE): $(CONSOLE_SOURCES) | install
+	@$(BIN)/python -m local_stack.console_build
+
+browser: # Chromium for the tests of the console
+	@command -v chromium >/dev/null || { test "$$(id -u)" = 0 && apt-get -qq update && apt-get -qq install --yes --no-install-recommends chromium >/dev/null; } || \
+		{ echo "The console's tests need Chromium: sudo apt-get install chromium"; exit 1; }
 
 types: install
 	@$(BIN)/mypy --no-error-summary $(CODE)

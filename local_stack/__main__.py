@@ -1,10 +1,12 @@
 """``python -m local_stack up | down | reset | status | code``: this machine's Tutti."""
 
 import argparse
+import os
 import sys
 from pathlib import Path
 
 from local_stack import commands
+from local_stack.console_build import BUILT
 
 
 def parser() -> argparse.ArgumentParser:
@@ -16,6 +18,8 @@ def parser() -> argparse.ArgumentParser:
     up.add_argument("--port", type=int, default=0, help="of the console and the API (default: chosen once and kept)")
     up.add_argument("--ready", type=Path, help="a file that gets the address and a sign-in code once all is up")
     up.add_argument("--ephemeral", action="store_true", help="cancel what still runs when the stack is stopped")
+    console = Path(os.environ.get("TUTTI_CONSOLE") or BUILT)
+    up.add_argument("--console", type=Path, default=console, help="the folder of the built web console ($TUTTI_CONSOLE)")
     down = _command(sub, "down", commands.down, "stop the stack; asks before it cancels running jobs")
     down.add_argument("--yes", action="store_true", help="do not ask")
     reset = _command(sub, "reset", commands.reset, "stop the stack and delete all its data; asks")

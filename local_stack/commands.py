@@ -5,7 +5,6 @@ import getpass
 import json
 import shutil
 import signal
-import sys
 import threading
 import time
 from collections.abc import Callable
@@ -31,8 +30,6 @@ from local_stack.wsgi_server import PortTaken
 
 Act = Callable[[argparse.Namespace], int]
 _JOBS_END_WITHIN_S = 45.0
-_TURN_S = 0.001
-"""How long one thread may compute while others wait: by default a short answer waits 5 ms whenever it read something."""
 _STACK_ENDS_WITHIN_S = 20.0
 
 __all__ = ["VERSION", "Act", "CannotDo", "code", "default_name", "down", "reset", "status", "up"]
@@ -59,8 +56,7 @@ def up(arguments: argparse.Namespace) -> int:
     stopped = threading.Event()
     for one in (signal.SIGINT, signal.SIGTERM):
         signal.signal(one, lambda *_: stopped.set())
-    sys.setswitchinterval(_TURN_S)
-    stack = Stack(arguments.data, arguments.port)
+    stack = Stack(arguments.data, arguments.port, arguments.console)
     write_log_to(places.log)
     try:
         _start(stack, arguments.ready)

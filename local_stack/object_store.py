@@ -131,7 +131,8 @@ class SeaweedFS:
         own_pid = str(os.getpid())
         command = [sys.executable, "-I", "-S", str(tether), own_pid, _program(), *_arguments(self._ports)]
         # Nothing of the caller's environment: AWS_ACCESS_KEY_ID there would become an admin's key, WEED_* a setting.
-        environment = {"PATH": "/usr/bin:/bin", "HOME": str(self.data), "GOMEMLIMIT": "300MiB", "GOGC": "50"}
+        # Without the limit it keeps what an upload once needed: 190 MB in place of 140 in an idle stack.
+        environment = {"PATH": "/usr/bin:/bin", "HOME": str(self.data), "GOMEMLIMIT": "100MiB", "GOGC": "50"}
         with self.log.open("ab") as log:
             return subprocess.Popen(command, cwd=self.data, env=environment, stdin=subprocess.DEVNULL, stdout=log, stderr=log)
 

@@ -80,9 +80,13 @@ class Places:
 
 
 class Stack:
-    """One machine's Tutti over one data folder. ``start`` returns when a user can work; ``stop`` leaves running workers alone."""
+    """One machine's Tutti over one data folder, with the web console built into the folder ``console``.
 
-    def __init__(self, data: Path, port: int = 0) -> None:
+    ``start`` returns when a user can work; ``stop`` leaves running workers alone.
+    """
+
+    def __init__(self, data: Path, port: int = 0, console: Path | None = None) -> None:
+        self._console = console
         self.places = Places(data.resolve())
         self.places.data.mkdir(parents=True, exist_ok=True, mode=0o700)
         ports = kept_ports(self.places.ports, ("gateway", "inner"))
@@ -132,7 +136,7 @@ class Stack:
         self._engine.start()
         self._engine.operations.install(NAME, definition())
         self._gateway = Gateway(
-            _chalice(), issuer=self.issuer, site=None, host=HOST, port=self._port, connect=(self._store.endpoint,)
+            _chalice(), issuer=self.issuer, site=self._console, host=HOST, port=self._port, connect=(self._store.endpoint,)
         )
         self._gateway.start()
         self._events.start()

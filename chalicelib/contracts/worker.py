@@ -163,11 +163,11 @@ class StuckEvent(Lenient):
     type: Literal["stuck"] = "stuck"
     quiet_s: float | None
     """How long there has been none: no progress, no new phase, no line in the log."""
-    sentence: str = ""
+    sentence: Said = ""
     file: str | None = None
     """Where in the user's scripts it is, relative to the workspace."""
     line: int | None = None
-    evidence: tuple[str, ...] = ()
+    evidence: tuple[Said, ...] = ()
 
 
 class FinishedEvent(Lenient):

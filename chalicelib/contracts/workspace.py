@@ -68,6 +68,21 @@ class FileText(Lenient):
     etag: str
 
 
+class PreviewedFile(Lenient):
+    """A file as the wizard's form gives it, written nowhere."""
+
+    path: str
+    text: str
+
+
+class Preview(Lenient):
+    """What building a workspace would write."""
+
+    name: str
+    """The cleaned name: the workspace's folder below ``jobs/``."""
+    files: tuple[PreviewedFile, ...]
+
+
 class FileEdit(Strict):
     """An edited config; refused when ``etag`` is not the stored one."""
 

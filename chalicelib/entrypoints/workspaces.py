@@ -5,7 +5,7 @@ from chalice.app import Blueprint
 from chalicelib.bootstrap import current_app
 from chalicelib.contracts.report import Report
 from chalicelib.contracts.wizard import WizardForm
-from chalicelib.contracts.workspace import Built, FileEdit, FileText, Workspace, Workspaces
+from chalicelib.contracts.workspace import Built, FileEdit, FileText, Preview, Workspace, Workspaces
 from chalicelib.domain.errors import InvalidRequest
 from chalicelib.entrypoints.auth import user_authorizer
 from chalicelib.entrypoints.http import endpoint, principal, query
@@ -22,6 +22,13 @@ def create(wish: WizardForm) -> Built:
     return workspaces.create_workspace(
         principal(request), wish, accounts=app.accounts, objects=app.objects, settings=app.settings
     )
+
+
+@bp.route("/wizard/preview", methods=["POST"], authorizer=user_authorizer)
+@endpoint(lambda: bp.current_request, takes=WizardForm)
+def preview(wish: WizardForm) -> Preview:
+    """The files this form would give; nothing is written."""
+    return workspaces.preview(wish)
 
 
 @bp.route("/workspaces", methods=["GET"], authorizer=user_authorizer)

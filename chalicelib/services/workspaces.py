@@ -11,6 +11,8 @@ from chalicelib.contracts.workspace import (
     FileEdit,
     FileText,
     GeneratedFile,
+    Preview,
+    PreviewedFile,
     Workspace,
     Workspaces,
     WorkspaceSummary,
@@ -52,6 +54,12 @@ def create_workspace(
         return _write(user, bucket, name, texts, dict.fromkeys(texts), objects=objects, settings=settings)
     except PreconditionFailed:
         raise _name_taken(bucket, name, objects=objects) from None  # made by somebody else at the same moment
+
+
+def preview(form: WizardForm) -> Preview:
+    """The files the form would give, byte for byte as building writes them; nothing is read or written."""
+    files = tuple(PreviewedFile(path=path, text=text) for path, text in render(form, sources()).items())
+    return Preview(name=cleaned(form), files=files)
 
 
 def _name_taken(bucket: str, name: str, *, objects: ObjectStore) -> NameTaken:

@@ -27,6 +27,21 @@ def test_a_new_workspace_has_exactly_the_files_of_the_specification(world: World
     ]
 
 
+def test_a_preview_is_what_building_writes(world: World) -> None:
+    form = {"name": {"name": "My Food"}, "training": {"parameters": [{"name": "seed", "value": 7}]}}
+    previewed = world.call("POST", "/wizard/preview", form).body
+    world.bucket()
+    world.call("POST", "/workspaces", form)
+    written = {file["path"]: world.objects.read(world.bucket(), f"jobs/my-food/{file['path']}") for file in previewed["files"]}
+    assert written == {file["path"]: file["text"].encode() for file in previewed["files"]}
+
+
+def test_a_preview_writes_nothing(world: World) -> None:
+    world.bucket()
+    world.call("POST", "/wizard/preview", {"name": {"name": "digits"}})
+    assert world.call("GET", "/workspaces").body["workspaces"] == []
+
+
 def test_a_name_is_cleaned_by_the_platforms_rule(world: World) -> None:
     assert make(world, "My Food 101!")["prefix"] == "jobs/my-food-101/"
 

@@ -174,7 +174,7 @@ def _seconds_for(sites: int) -> float:
 
 
 @pytest.mark.slow
-@pytest.mark.alone
+@pytest.mark.timed
 def test_a_worker_costs_the_same_among_a_thousand_as_among_a_few() -> None:
     few, many = min(_seconds_for(250) for _ in range(2)), min(_seconds_for(1000) for _ in range(2))
     assert many / 1000 < 2 * few / 250

@@ -15,7 +15,7 @@ from tutti_fl import Client
 from tests.whole.builders import folder, spoiled
 from tests.whole.conftest import LiveStack, job_run
 
-pytestmark = [pytest.mark.slow, pytest.mark.alone, pytest.mark.timeout(900)]
+pytestmark = [pytest.mark.slow, pytest.mark.timed, pytest.mark.timeout(900)]
 
 ROUNDS = 4
 LINES = 200_000
@@ -23,6 +23,7 @@ BURST = 64 << 20
 RATE = 1 << 20
 
 TALK = f"""
+    torch.set_num_threads(1)  # the second processor is for whoever reads the lines
     out = sys.stdout if env["aloud"] else open(os.devnull, "w", buffering=1)
     err = sys.stderr if env["aloud"] else open(os.devnull, "w", buffering=1)
     speak = logger.info if env["aloud"] else lambda text: print(text, file=err)

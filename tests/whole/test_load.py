@@ -16,7 +16,7 @@ from benchmarks.routes import ROUTES
 from benchmarks.visitors import Visitor, invite
 from tests.whole.conftest import started
 
-pytestmark = [pytest.mark.slow, pytest.mark.alone, pytest.mark.timeout(900)]
+pytestmark = [pytest.mark.slow, pytest.mark.timed, pytest.mark.timeout(900)]
 
 VISITORS = 50
 SECONDS = 60.0

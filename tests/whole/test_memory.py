@@ -23,10 +23,10 @@ QUIET_WITHIN_S = 60
 LONG = b'{"numbers": [' + b"1, " * 200_000 + b"1]}"
 
 WRONG = (
-    Route("no such job", lambda _: "/jobs/job-00000000000000000000000000", lambda _, body: b"job_not_found" in body, status=404),
+    Route("no such job", lambda _: "/jobs/job-77777777777777777777777777", lambda _, body: b"job_not_found" in body, status=404),
     Route("no such route", lambda _: "/nothing/here", lambda _, body: b"not_found" in body, status=404),
-    Route("not JSON", lambda v: f"/uploads/{v.upload}/sign", lambda _, body: b"invalid" in body, body=b"{", status=400),
-    Route("too many parts", lambda v: f"/uploads/{v.upload}/sign", lambda _, body: b"invalid" in body, body=LONG, status=400),
+    Route("not JSON", lambda v: f"/uploads/{v.upload}/sign", lambda _, body: b"invalid" in body, body=b"{", status=422),
+    Route("too many parts", lambda v: f"/uploads/{v.upload}/sign", lambda _, body: b"invalid" in body, body=LONG, status=422),
 )
 LIGHT = tuple(route for route in ROUTES if route.name not in ("workspaces", "workspace", "files"))
 

@@ -432,6 +432,23 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/wizard/preview": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** The files this form would give; nothing is written. */
+        post: operations["post_wizard_preview"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/worker/assignment": {
         parameters: {
             query?: never;
@@ -721,7 +738,7 @@ export interface components {
             server_address: string | null;
             /**
              * Model Limit
-             * @default 2147483648
+             * @default 4294967296
              */
             model_limit: number;
             /**
@@ -729,6 +746,11 @@ export interface components {
              * @default null
              */
             memory_limit: number | null;
+            /**
+             * Stuck After S
+             * @default 600
+             */
+            stuck_after_s: number;
             /**
              * Threads
              * @default 1
@@ -944,7 +966,7 @@ export interface components {
             /** Seq */
             seq: number;
             /** Events */
-            events: (components["schemas"]["PhaseEvent"] | components["schemas"]["ProgressEvent"] | components["schemas"]["HeartbeatEvent"] | components["schemas"]["JoinedEvent"] | components["schemas"]["RoundStartedEvent"] | components["schemas"]["RoundDoneEvent"] | components["schemas"]["ValidatedEvent"] | components["schemas"]["LogSegmentEvent"] | components["schemas"]["WarningEvent"] | components["schemas"]["FinishedEvent"] | components["schemas"]["FailedEvent"])[];
+            events: (components["schemas"]["PhaseEvent"] | components["schemas"]["ProgressEvent"] | components["schemas"]["HeartbeatEvent"] | components["schemas"]["JoinedEvent"] | components["schemas"]["RoundStartedEvent"] | components["schemas"]["RoundDoneEvent"] | components["schemas"]["ValidatedEvent"] | components["schemas"]["LogSegmentEvent"] | components["schemas"]["WarningEvent"] | components["schemas"]["StuckEvent"] | components["schemas"]["FinishedEvent"] | components["schemas"]["FailedEvent"])[];
         };
         /**
          * FailedEvent
@@ -1178,6 +1200,8 @@ export interface components {
             round: number | null;
             /** Rounds Done */
             rounds_done: number;
+            /** Loss */
+            loss: number | null;
             /** Joined */
             joined: number;
             /** Lost */
@@ -1624,11 +1648,13 @@ export interface components {
         };
         /**
          * PartUrls
-         * @description The signed parts.
+         * @description The signed parts; each URL opens for ``expires_in_s`` seconds from now.
          */
         PartUrls: {
             /** Urls */
             urls: components["schemas"]["PartUrl"][];
+            /** Expires In S */
+            expires_in_s: number;
         };
         /**
          * Parts
@@ -1684,6 +1710,26 @@ export interface components {
              * @default null
              */
             round: number | null;
+        };
+        /**
+         * Preview
+         * @description What building a workspace would write.
+         */
+        Preview: {
+            /** Name */
+            name: string;
+            /** Files */
+            files: components["schemas"]["PreviewedFile"][];
+        };
+        /**
+         * PreviewedFile
+         * @description A file as the wizard's form gives it, written nowhere.
+         */
+        PreviewedFile: {
+            /** Path */
+            path: string;
+            /** Text */
+            text: string;
         };
         /**
          * ProgressEvent
@@ -1757,7 +1803,7 @@ export interface components {
          * @description Why a job ended. domain/causes.py gives each its state, its fault and its advice (a test keeps them complete).
          * @enum {string}
          */
-        ReasonCode: "completed" | "cancelled_by_user" | "stopped_by_user" | "import_failed" | "name_missing" | "model_build_failed" | "checkpoint_failed" | "config_invalid" | "training_raised" | "wrong_return" | "update_refused" | "no_samples" | "round_timed_out" | "below_minimum" | "process_killed" | "out_of_memory" | "worker_silent" | "worker_not_joined" | "requirements_failed" | "shard_invalid" | "disk_full" | "server_lost" | "model_invalid" | "platform_error";
+        ReasonCode: "completed" | "cancelled_by_user" | "stopped_by_user" | "import_failed" | "missing_module" | "dependency_conflict" | "name_missing" | "model_build_failed" | "checkpoint_failed" | "model_too_large" | "config_invalid" | "training_raised" | "wrong_return" | "update_refused" | "no_samples" | "round_timed_out" | "below_minimum" | "process_killed" | "process_crashed" | "out_of_memory" | "gpu_memory" | "shared_memory" | "worker_silent" | "worker_not_joined" | "requirements_failed" | "shard_invalid" | "disk_full" | "server_lost" | "model_invalid" | "platform_error";
         /**
          * Report
          * @description All findings of one check of one workspace. ``counter`` orders the checks: the highest is the newest.
@@ -1925,7 +1971,7 @@ export interface components {
         };
         /**
          * SignedDownload
-         * @description A URL that gives one object for ``expires_in_s`` seconds.
+         * @description A URL that gives one object for ``expires_in_s`` seconds; the ETag tells whether two URLs give the same bytes.
          */
         SignedDownload: {
             /** Url */
@@ -1934,6 +1980,8 @@ export interface components {
             key: string;
             /** Size */
             size: number;
+            /** Etag */
+            etag: string;
             /** Expires In S */
             expires_in_s: number;
         };
@@ -2023,6 +2071,39 @@ export interface components {
              * @default
              */
             sentence: string;
+        };
+        /**
+         * StuckEvent
+         * @description The worker lives, but its training shows no progress; None: it moves again.
+         */
+        StuckEvent: {
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            type: "stuck";
+            /** Quiet S */
+            quiet_s: number | null;
+            /**
+             * Sentence
+             * @default
+             */
+            sentence: string;
+            /**
+             * File
+             * @default null
+             */
+            file: string | null;
+            /**
+             * Line
+             * @default null
+             */
+            line: number | null;
+            /**
+             * Evidence
+             * @default []
+             */
+            evidence: string[];
         };
         /**
          * TokenAnswer
@@ -2221,6 +2302,8 @@ export interface components {
             step: number | null;
             /** Of */
             of: number | null;
+            /** Stuck Since */
+            stuck_since: string | null;
         };
         /**
          * Workspace
@@ -2363,7 +2446,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description A URL that gives one object for ``expires_in_s`` seconds. */
+            /** @description A URL that gives one object for ``expires_in_s`` seconds; the ETag tells whether two URLs give the same bytes. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -2648,7 +2731,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description A URL that gives one object for ``expires_in_s`` seconds. */
+            /** @description A URL that gives one object for ``expires_in_s`` seconds; the ETag tells whether two URLs give the same bytes. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -3132,13 +3215,46 @@ export interface operations {
             };
         };
         responses: {
-            /** @description The signed parts. */
+            /** @description The signed parts; each URL opens for ``expires_in_s`` seconds from now. */
             200: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
                     "application/json": components["schemas"]["PartUrls"];
+                };
+            };
+            /** @description What went wrong and what to do next */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorAnswer"];
+                };
+            };
+        };
+    };
+    post_wizard_preview: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["WizardForm"];
+            };
+        };
+        responses: {
+            /** @description What building a workspace would write. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Preview"];
                 };
             };
             /** @description What went wrong and what to do next */

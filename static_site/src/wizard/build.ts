@@ -14,7 +14,7 @@ export interface FileText {
 /** The files these values give, without writing any. */
 export async function previewOf(world: World, work: Work): Promise<readonly FileText[]> {
   const request = requestOf(work.steps, work.values);
-  return (await world.api.call<{ files: FileText[] }>("POST", "/workspaces/preview", { exact: request })).files;
+  return (await world.api.call<{ files: FileText[] }>("POST", "/wizard/preview", { exact: request })).files;
 }
 
 /** Write the workspace, or write it again when this wizard wrote it before; files edited by hand are kept. */
