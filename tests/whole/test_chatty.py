@@ -15,7 +15,7 @@ from tutti_fl import Client
 from tests.whole.builders import folder, spoiled
 from tests.whole.conftest import LiveStack, job_run
 
-pytestmark = [pytest.mark.slow, pytest.mark.timed, pytest.mark.timeout(900)]
+pytestmark = [pytest.mark.slow, pytest.mark.alone, pytest.mark.timeout(900)]
 
 ROUNDS = 4
 LINES = 200_000
@@ -137,6 +137,7 @@ def both_ran(ada: Client, stack: LiveStack, tmp_path_factory: pytest.TempPathFac
     return Twins(quiet, ran(ada, stack, where / "chatty", "chatty", aloud=True), time.monotonic() - began)
 
 
+@pytest.mark.timed
 def test_a_chatty_worker_is_not_slower_than_a_quiet_one(twins: Twins) -> None:
     # Both format and write the same text, one to nowhere; looking at it takes a second processor for a while.
     assert twins.chatty.seconds <= 2 * twins.quiet.seconds + 1

@@ -58,6 +58,7 @@ def test_an_exception_in_training_is_named_with_its_traceback(ada: Client, stack
     assert stack.workers_of(job.id) == []
 
 
+@pytest.mark.slow
 def test_a_wrong_return_value_is_told_from_an_exception(ada: Client, stack: LiveStack, tmp_path: Path) -> None:
     source = spoiled(TRAIN, TRAIN + "    return None\n")
     job = failed(ada, folder(tmp_path / "f", shards=1, model_def=source), "returns-none")

@@ -31,6 +31,7 @@ def test_a_job_outlives_a_killed_stack(tmp_path: Path) -> None:
         assert faults(stack, job_id, sites=2) == []
 
 
+@pytest.mark.slow
 def test_a_job_outlives_its_nursery(ada: Client, stack: LiveStack, tmp_path: Path) -> None:
     begun = job_run(ada, folder(tmp_path / "f", shards=1), "nursery", rounds=20, local_epochs=50)
     begun.check()

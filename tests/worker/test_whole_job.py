@@ -113,6 +113,7 @@ def test_nothing_outlives_a_supervisor_that_is_killed(running: list[Federation],
     assert eventually(lambda: not any(alive(pid) for pid in below))
 
 
+@pytest.mark.slow
 def test_the_stop_command_of_the_platform_ends_a_worker(running: list[Federation], lent: dict[str, str], tmp_path: Path) -> None:
     job = start(running, tmp_path, lent, clients=2, code=model_def(before="time.sleep(600)"))
     job.platform.wait_for("site-1", "phase", phase="training")
@@ -121,6 +122,7 @@ def test_the_stop_command_of_the_platform_ends_a_worker(running: list[Federation
     assert [worker.wait(40) for worker in job.workers.values()] == [0, 0, 0]
 
 
+@pytest.mark.slow
 def test_a_superseded_worker_leaves_with_75(running: list[Federation], lent: dict[str, str], tmp_path: Path) -> None:
     job = start(running, tmp_path, lent, clients=1, code=model_def(before="time.sleep(600)"))
     job.platform.wait_for("site-1", "phase", phase="training")
@@ -128,7 +130,7 @@ def test_a_superseded_worker_leaves_with_75(running: list[Federation], lent: dic
     assert job.workers["site-1"].wait(40) == 75
 
 
-@pytest.mark.parametrize("module", ["tinypkg", "waitress"])
+@pytest.mark.parametrize("module", ["tinypkg", pytest.param("waitress", marks=pytest.mark.slow)])
 def test_a_package_of_the_workspace_is_there_in_training_even_when_it_shadows_one_that_is_installed(
     module: str, running: list[Federation], tmp_path: Path
 ) -> None:
@@ -139,6 +141,7 @@ def test_a_package_of_the_workspace_is_there_in_training_even_when_it_shadows_on
     assert job.platform.of("site-1", "phase")[4]["phase"] == "installing"
 
 
+@pytest.mark.slow
 def test_a_platform_that_is_away_for_a_while_costs_no_job(
     running: list[Federation], lent: dict[str, str], tmp_path: Path
 ) -> None:
