@@ -9,7 +9,7 @@ from datetime import datetime, timedelta
 from typing import Protocol
 
 from chalicelib.contracts.account import ApiKey, BucketCredentials, WorkerPrincipal
-from chalicelib.contracts.files import Listing, ObjectInfo, Part
+from chalicelib.contracts.files import HalfUpload, Listing, ObjectInfo, Part
 from chalicelib.contracts.job import Change, FeedItem, Job, WorkerState
 from chalicelib.contracts.offers import Lease, Offer, Requirements
 from chalicelib.contracts.report import Report
@@ -79,6 +79,12 @@ class ObjectStore(Protocol):
     def delete(self, bucket: str, keys: Sequence[str]) -> None:
         """Delete the current versions; silent for keys that are not there."""
 
+    def restore(self, bucket: str, keys: Sequence[str]) -> Sequence[str]:
+        """Undo the deletion of these keys; the keys that came back. Silent for what was never there, is there, or is lost."""
+
+    def keeps_versions(self, bucket: str) -> bool:
+        """Whether a deletion made now can be undone."""
+
     def delete_prefix(self, bucket: str, prefix: str) -> None:
         """Delete every version of everything under a prefix that ends in ``/``; silent when there is nothing."""
 
@@ -96,6 +102,9 @@ class ObjectStore(Protocol):
 
     def abort_upload(self, bucket: str, key: str, upload_id: str) -> None:
         """Drop the upload and its parts; silent when it is gone."""
+
+    def half_uploads(self, bucket: str) -> Sequence[HalfUpload]:
+        """Every upload begun and neither completed nor aborted, without the bytes it holds."""
 
     def sign_get(
         self, bucket: str, key: str, *, expires: timedelta, version: str | None = None, filename: str | None = None

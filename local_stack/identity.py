@@ -4,6 +4,7 @@ import hashlib
 import time
 from base64 import urlsafe_b64encode
 from collections.abc import Callable, Iterable
+from functools import partial
 from http import HTTPStatus
 from http.cookies import CookieError, SimpleCookie
 from pathlib import Path
@@ -13,7 +14,7 @@ from urllib.parse import parse_qsl, urlsplit
 
 from local_stack.answers import Answer, body_of
 from local_stack.authorize_request import CLI, AuthorizeRequest, RefusedRequest, UntrustedRequest, read_request, refuse_wrong
-from local_stack.identity_page import STYLE, code_page, consent_page, problem_page, signed_out_page
+from local_stack.identity_page import FONT_NAMES, STYLE, code_page, consent_page, font, problem_page, signed_out_page
 from local_stack.identity_records import Grant, IdentityRecords, TooManyTries
 from local_stack.identity_tokens import LIFETIME_S, TokenMint
 
@@ -64,6 +65,7 @@ class LocalIssuer:
             ("POST", "/token"): self._token,
             ("POST", "/logout"): self._logout,
         }
+        routes |= {("GET", f"/{name}"): partial(_font, name) for name in FONT_NAMES}
         route = routes.get((readable, path))
         if route is not None:
             return route(environ)
@@ -180,6 +182,10 @@ class LocalIssuer:
 def issue_code(data: Path, user_name: str) -> str:
     """A one-time code of the issuer whose files are in ``data``, also while it runs in another process."""
     return IdentityRecords(data / _RECORDS).issue_code(user_name)
+
+
+def _font(name: str, _: "WSGIEnvironment") -> Answer:
+    return font(name)
 
 
 def _pairs(text: str) -> dict[str, str]:

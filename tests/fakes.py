@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from itertools import count
 
-from chalicelib.contracts.files import Listing, ObjectInfo, Part
+from chalicelib.contracts.files import HalfUpload, Listing, ObjectInfo, Part
 from chalicelib.contracts.report import Report
 from chalicelib.domain.errors import BucketNotFound, ObjectNotFound, PreconditionFailed, StoreUnavailable, UploadNotFound
 
@@ -124,6 +124,18 @@ class MemoryObjectStore:
             self._note("delete", key)
             self._bucket(bucket).pop(key, None)
 
+    def restore(self, bucket: str, keys: Sequence[str]) -> Sequence[str]:
+        here = self._bucket(bucket)
+        lost = {
+            key: stored for (of, key, _), stored in self._versions.items() if of == bucket and key in keys and key not in here
+        }
+        here.update(lost)
+        return list(lost)
+
+    def keeps_versions(self, bucket: str) -> bool:
+        self._bucket(bucket)
+        return True
+
     def delete_prefix(self, bucket: str, prefix: str) -> None:
         self._note("delete_prefix", prefix)
         if bucket in self._refused:
@@ -167,6 +179,12 @@ class MemoryObjectStore:
     def abort_upload(self, bucket: str, key: str, upload_id: str) -> None:
         self._note("abort_upload", key)
         self._uploads.pop(upload_id, None)
+
+    def half_uploads(self, bucket: str) -> Sequence[HalfUpload]:
+        self._note("half_uploads", bucket)
+        self._bucket(bucket)
+        begun = datetime(2026, 1, 1, tzinfo=UTC)
+        return [HalfUpload(key=it.key, id=id, started_at=begun) for id, it in self._uploads.items() if it.bucket == bucket]
 
     def sign_get(
         self, bucket: str, key: str, *, expires: timedelta, version: str | None = None, filename: str | None = None

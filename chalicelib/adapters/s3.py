@@ -3,6 +3,7 @@
 from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime, timedelta
 from email.utils import parsedate_to_datetime
+from os.path import commonprefix
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
@@ -15,7 +16,7 @@ from botocore.utils import parse_timestamp
 
 from chalicelib.adapters.errors import translated
 from chalicelib.adapters.s3_bucket import make_bucket, write_settings
-from chalicelib.contracts.files import Listing, ObjectInfo, Part
+from chalicelib.contracts.files import HalfUpload, Listing, ObjectInfo, Part
 from chalicelib.domain.errors import (
     BucketNotFound,
     FLError,
@@ -174,6 +175,22 @@ class S3ObjectStore:
         """Hide the keys behind delete markers; older versions stay readable by their id."""
         self._delete(bucket, [{"Key": key} for key in keys])
 
+    def restore(self, bucket: str, keys: Sequence[str]) -> Sequence[str]:
+        """Take the newest delete marker off each key."""
+        wanted = set(keys)
+        start = commonprefix([*wanted])  # noqa: RUF071 - a prefix may end amid a name
+        with translated(_bucket_errors(bucket)):
+            pages = self._s3.get_paginator("list_object_versions").paginate(Bucket=bucket, Prefix=start)
+            markers = [marker for page in pages for marker in page.get("DeleteMarkers", [])]
+        found = [marker for marker in markers if marker["IsLatest"] and marker["Key"] in wanted]
+        self._delete(bucket, [{"Key": marker["Key"], "VersionId": marker["VersionId"]} for marker in found])
+        return [marker["Key"] for marker in found]
+
+    def keeps_versions(self, bucket: str) -> bool:
+        """Whether versioning is on: a user may switch it off with other tools."""
+        with translated(_bucket_errors(bucket)):
+            return self._s3.get_bucket_versioning(Bucket=bucket).get("Status") == "Enabled"
+
     def delete_prefix(self, bucket: str, prefix: str) -> None:
         """Delete every version and delete marker under the folder."""
         if not prefix.endswith("/"):
@@ -221,6 +238,13 @@ class S3ObjectStore:
                 self._s3.abort_multipart_upload(Bucket=bucket, Key=key, UploadId=upload_id)
         except UploadNotFound:
             return
+
+    def half_uploads(self, bucket: str) -> Sequence[HalfUpload]:
+        """Every upload under way, page after page."""
+        pages = self._s3.get_paginator("list_multipart_uploads").paginate(Bucket=bucket)
+        with translated(_bucket_errors(bucket)):
+            found = [item for page in pages for item in page.get("Uploads", [])]
+        return [HalfUpload(key=item["Key"], id=item["UploadId"], started_at=item["Initiated"]) for item in found]
 
     def sign_get(
         self, bucket: str, key: str, *, expires: timedelta, version: str | None = None, filename: str | None = None

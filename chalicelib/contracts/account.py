@@ -23,11 +23,12 @@ class WorkerPrincipal(Lenient):
 
 
 class Me(Lenient):
-    """The signed-in user."""
+    """The signed-in user; ``region`` is where the bucket is, or will be made."""
 
     user: str
     name: str
     bucket: str | None
+    region: str
 
 
 class Bucket(Lenient):

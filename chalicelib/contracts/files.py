@@ -97,3 +97,81 @@ class Deleted(Lenient):
 
     deleted: tuple[str, ...]
     refused: dict[str, str] = Field(default_factory=dict)
+
+
+class RestoreFiles(Strict):
+    """Deleted keys that shall come back, at most 1,000."""
+
+    keys: tuple[str, ...] = Field(min_length=1, max_length=1000)
+
+
+class Restored(Lenient):
+    """The keys that came back."""
+
+    restored: tuple[str, ...]
+
+
+class MoveFile(Strict):
+    """An object and the key it shall have from now on."""
+
+    key: str = Field(min_length=1, max_length=1024)
+    to: str = Field(min_length=1, max_length=1024)
+
+
+class NewFolder(Strict):
+    """A folder, with or without its closing slash."""
+
+    prefix: str = Field(min_length=1, max_length=1024)
+
+
+class FolderState(Lenient):
+    """What a folder lets its user do: whether a deletion can be undone, and which job guards the folders named (``""``: none)."""
+
+    keeps_versions: bool
+    guarded_by: str = ""
+    guarded: tuple[str, ...] = ()
+
+
+class HalfUpload(Lenient):
+    """An upload that was begun and not completed; ``id`` is the store's own, ``bytes`` what the store holds of it."""
+
+    key: str
+    id: str
+    started_at: Instant
+    bytes: int = 0
+
+
+class HalfUploads(Lenient):
+    """The oldest half uploads of a bucket, and how many there are besides."""
+
+    uploads: tuple[HalfUpload, ...]
+    more: int = 0
+
+
+class UploadName(Strict):
+    """Which half upload."""
+
+    key: str = Field(min_length=1, max_length=1024)
+    id: str = Field(min_length=1, max_length=1024)
+
+
+class DropUploads(Strict):
+    """Half uploads to drop, at most 100."""
+
+    uploads: tuple[UploadName, ...] = Field(min_length=1, max_length=100)
+
+
+class FolderUsage(Lenient):
+    """What one folder of a workspace holds; both names are empty for what lies outside ``jobs/``."""
+
+    workspace: str
+    folder: str
+    objects: int
+    bytes: int
+
+
+class Usage(Lenient):
+    """One stretch of a bucket, counted; a folder may go on in the next stretch, and ``cursor`` is None in the last."""
+
+    folders: tuple[FolderUsage, ...]
+    cursor: str | None = None

@@ -133,6 +133,11 @@ class NameTaken(Conflict):
     code = "name_taken"
 
 
+class FileTaken(Conflict):
+    code = "file_taken"
+    hint = "Take another name, or delete what is there first."
+
+
 class WorkspaceBusy(Conflict):
     code = "workspace_busy"
     hint = "Wait until the job has ended, or cancel it."

@@ -64,16 +64,24 @@ Question = Callable[[Job], bool]
 
 
 def accept(job: Job, worker: WorkerState, number: int, event: WorkerEvent, now: datetime) -> Step:
-    """Take event ``number`` of a worker. A number already accepted changes nothing but ``last_seen``."""
-    seen = worker.model_copy(update={"last_seen": now, "silent_warned": False})
+    """Take event ``number`` of a worker. A number already accepted only tells that the worker is heard of."""
+    step = _heard(Step(job, worker), now)
     if number <= worker.accepted_seq:
-        return Step(job, seen)
-    seen = seen.model_copy(update={"accepted_seq": number})
+        return step
+    seen = step.worker.model_copy(update={"accepted_seq": number})
     if job.state.ended:
-        return Step(job, seen)
+        return step.then(worker=seen)
     if not isinstance(event, _SAYS_NOTHING_OF_PROGRESS):
         seen = seen.model_copy(update={"stuck_since": None})
-    return _apply(Step(job, seen), event, now)
+    return _apply(step.then(worker=seen), event, now)
+
+
+def _heard(step: Step, now: datetime) -> Step:
+    """A worker that was warned about as silent says so itself when it is back: nobody else would take the warning away."""
+    worker = step.worker.model_copy(update={"last_seen": now, "silent_warned": False})
+    if not step.worker.silent_warned or step.job.state.ended:
+        return step.then(worker=worker)
+    return step.then(PhaseChanged(site=worker.site, phase=worker.phase, detail="heard again"), worker=worker)
 
 
 _SAYS_NOTHING_OF_PROGRESS = (HeartbeatEvent, LogSegmentEvent, WarningEvent, StuckEvent)

@@ -23,6 +23,11 @@ def is_input(path: str) -> bool:
     return path.partition("/")[0] in INPUT_FOLDERS and "/" in path
 
 
+def guarded(name: str, job_id: str) -> tuple[str, ...]:
+    """The folders that a running job of the workspace reads or writes."""
+    return (*(f"{workspace(name)}{folder}/" for folder in INPUT_FOLDERS), files_out(name, job_id), model_out(name, job_id))
+
+
 def files_out(name: str, job_id: str) -> str:
     """The folder of a job's files in its workspace."""
     return f"{workspace(name)}files_out/{job_id}/"

@@ -4,9 +4,10 @@ from chalice.app import Blueprint
 
 from chalicelib.bootstrap import current_app
 from chalicelib.contracts.account import ApiKeyMade, ApiKeys, ApiKeyWish, Bucket, BucketCredentials, Me
+from chalicelib.contracts.files import DropUploads, HalfUploads, Usage
 from chalicelib.entrypoints.auth import user_authorizer
-from chalicelib.entrypoints.http import endpoint, principal
-from chalicelib.services import account
+from chalicelib.entrypoints.http import endpoint, principal, query
+from chalicelib.services import account, bucket
 
 bp = Blueprint(__name__)
 
@@ -15,7 +16,8 @@ bp = Blueprint(__name__)
 @endpoint(lambda: bp.current_request)
 def me() -> Me:
     """The signed-in user."""
-    return account.me(principal(bp.current_request), accounts=current_app().accounts)
+    app = current_app()
+    return account.me(principal(bp.current_request), accounts=app.accounts, bucket_keys=app.bucket_keys)
 
 
 @bp.route("/me/bucket", methods=["GET"], authorizer=user_authorizer)
@@ -46,6 +48,30 @@ def issue_credentials() -> BucketCredentials:
     """A key pair for other S3 tools, shown once."""
     app = current_app()
     return account.issue_credentials(principal(bp.current_request), accounts=app.accounts, bucket_keys=app.bucket_keys)
+
+
+@bp.route("/me/bucket/usage", methods=["GET"], authorizer=user_authorizer)
+@endpoint(lambda: bp.current_request)
+def show_usage() -> Usage:
+    """What the bucket holds, by workspace and folder."""
+    app, request = current_app(), bp.current_request
+    return bucket.usage(principal(request), cursor=query(request, "cursor"), accounts=app.accounts, objects=app.objects)
+
+
+@bp.route("/me/bucket/uploads", methods=["GET"], authorizer=user_authorizer)
+@endpoint(lambda: bp.current_request)
+def show_half_uploads() -> HalfUploads:
+    """The uploads that were begun and never completed."""
+    app = current_app()
+    return bucket.half_uploads(principal(bp.current_request), accounts=app.accounts, objects=app.objects)
+
+
+@bp.route("/me/bucket/uploads/drop", methods=["POST"], authorizer=user_authorizer)
+@endpoint(lambda: bp.current_request, takes=DropUploads)
+def drop_half_uploads(wish: DropUploads) -> None:
+    """Drop half uploads and what the bucket holds of them."""
+    app = current_app()
+    bucket.drop_uploads(principal(bp.current_request), wish, accounts=app.accounts, objects=app.objects)
 
 
 @bp.route("/me/keys", methods=["GET"], authorizer=user_authorizer)

@@ -27,9 +27,9 @@ def hashed(secret: str) -> str:
     return hashlib.sha256(secret.encode()).hexdigest()
 
 
-def me(user: Principal, *, accounts: AccountStore) -> Me:
+def me(user: Principal, *, accounts: AccountStore, bucket_keys: BucketKeys) -> Me:
     """The signed-in user, and the bucket if there is one."""
-    return Me(user=user.user, name=user.name, bucket=accounts.bucket_of(user.user))
+    return Me(user=user.user, name=user.name, bucket=accounts.bucket_of(user.user), region=bucket_keys.region())
 
 
 def bucket_name(user: Principal, *, accounts: AccountStore) -> str:

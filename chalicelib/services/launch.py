@@ -7,7 +7,6 @@ import zipfile
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from datetime import timedelta
-from decimal import Decimal
 
 from chalicelib.contracts.account import Principal
 from chalicelib.contracts.files import ObjectInfo
@@ -37,6 +36,7 @@ from chalicelib.domain.errors import (
 from chalicelib.domain.flare_config import differences, launched_copy
 from chalicelib.domain.flare_facts import Facts, read_facts
 from chalicelib.domain.launch import LaunchRecord, freeze_shards, heartbeat_limit
+from chalicelib.domain.money import total_per_hour
 from chalicelib.domain.snapshot import WorkspaceSnapshot
 from chalicelib.domain.workspaces import minimum_workers
 from chalicelib.job_scripts.sources import sources
@@ -234,7 +234,7 @@ def _new_job(  # noqa: PLR0917 - each is one fact of the job
         minimum=minimum_workers(len(leases)),
         rounds=facts.rounds,
         gpu_type=wish.requirements.gpu_type,
-        price_per_hour=sum((lease.price_per_hour for lease in leases), Decimal(0)),
+        price_per_hour=total_per_hour(lease.price_per_hour for lease in leases),
         heartbeat_timeout_s=heartbeat_limit(facts.heartbeat_timeout_s, len(leases), settings.heartbeat_s),
         start_deadline=now + timedelta(seconds=settings.start_deadline_s),
         created_at=now,

@@ -31,6 +31,7 @@ def parser() -> argparse.ArgumentParser:
     _run(commands)
     _check(commands)
     _jobs(commands)
+    _fetch(commands)
     _export(commands)
     return top
 
@@ -130,6 +131,16 @@ def _count(typed: str) -> int:
     if count < 1:
         raise argparse.ArgumentTypeError("it begins at 1")
     return count
+
+
+def _fetch(commands: Commands) -> None:
+    fetch = commands.add_parser(
+        "fetch",
+        help="download a folder of your bucket",
+        description="Downloads every file under PREFIX. Run again, it fetches only what is new or was not whole.",
+    )
+    fetch.add_argument("prefix", metavar="PREFIX", nargs="?", default="", help="e.g. jobs/digits/ (the whole bucket)")
+    fetch.add_argument("--out", type=Path, metavar="FOLDER", default=Path(), help="where it goes (here)")
 
 
 def _export(commands: Commands) -> None:

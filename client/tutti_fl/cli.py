@@ -10,6 +10,7 @@ from tutti_fl.account_commands import keys, login
 from tutti_fl.arguments import parser
 from tutti_fl.errors import TuttiError
 from tutti_fl.export_command import export
+from tutti_fl.fetch_command import fetch
 from tutti_fl.job_commands import Detached, cancel, download, follow, jobs
 from tutti_fl.log_command import logs
 from tutti_fl.outcome import ExitCode, error_document, exit_code_of
@@ -27,6 +28,7 @@ COMMANDS: Mapping[str, Callable[[argparse.Namespace, Terminal], ExitCode]] = {
     "logs": logs,
     "cancel": cancel,
     "download": download,
+    "fetch": fetch,
     "export": export,
 }
 

@@ -17,21 +17,28 @@ interface SignIn {
   readonly scope: string;
 }
 
-function show(title: string, text: string): void {
+function show(title: string, text: string, todo = ""): void {
   const page = document.createElement("main");
-  const [head, words, again] = [document.createElement("h1"), document.createElement("p"), document.createElement("a")];
+  const [head, again] = [document.createElement("h1"), document.createElement("button")];
+  const lines = [text, todo].filter(Boolean).map((line) => Object.assign(document.createElement("p"), { textContent: line }));
   page.className = "blank";
+  page.setAttribute("role", "alert");
+  document.title = `${title} · Tutti`;
   head.textContent = title;
-  words.textContent = text;
   again.textContent = "Try again";
-  again.href = "./";
-  again.className = "button";
-  page.append(head, words, again);
+  again.className = "button go";
+  again.onclick = () => (location.search ? location.replace(location.pathname + location.hash) : location.reload());
+  page.append(head, ...lines, again);
   document.body.replaceChildren(page);
 }
 
+/** Tells the other tabs that their token is of no use any more. */
+const SIGNED_OUT = "tutti.signed-out";
+
 async function json<T>(url: string): Promise<T> {
-  const answer = await fetch(url, { cache: "no-cache" });
+  const answer = await fetch(url, { cache: "no-cache" }).catch(() => {
+    throw new Error(`No answer came from ${new URL(url, location.href).href}.`);
+  });
   if (!answer.ok) throw new Error(`${url} answered with status ${answer.status}.`);
   return (await answer.json()) as T;
 }
@@ -40,7 +47,7 @@ async function start(): Promise<void> {
   const config = await json<{ api: string }>("./config.json");
   const place = await json<SignIn>(`${config.api}/sign-in`);
   const session = new Session(
-    { authorizeUrl: place.authorize_url, tokenUrl: place.token_url, clientId: place.client_id, scope: place.scope, signOutUrl: null },
+    { authorizeUrl: place.authorize_url, tokenUrl: place.token_url, clientId: place.client_id, scope: place.scope },
     {
       origin: location.origin,
       storage: sessionStorage,
@@ -55,20 +62,35 @@ async function start(): Promise<void> {
   const arrival = await session.arrive(location.search, location.hash);
   if (arrival.kind === "leaving") return;
   if (arrival.kind === "refused") return show("You are not signed in", `The sign-in service said: ${arrival.why}.`);
-  if (isBeside(arrival.hash)) return grantToOpener(session.grant());
+  if (isBeside(arrival.hash)) {
+    grantToOpener(session.grant());
+    return show("You are signed in", "Close this window; the page beside it goes on.");
+  }
   history.replaceState(null, "", location.pathname + (arrival.hash || "#/"));
   const api = new Api(config.api, session, (url, init) => fetch(url, init));
-  const world = new World(api, new Drafts(localStorage), new UploadDesk(api), () => signOut(place.issuer));
+  const out = new BroadcastChannel(SIGNED_OUT);
+  out.onmessage = () => session.forget();
+  const world = new World(api, new Drafts(localStorage), new UploadDesk(api), () => {
+    out.postMessage("");
+    signOut(place);
+  });
   mount(App, { target: document.getElementById("app") ?? document.body, props: { world } });
 }
 
-/** Only a form of this origin may end the session at the issuer. */
-function signOut(issuer: string): void {
+/** The laptop's issuer ends the session only for a form of its own origin; Cognito's page does it by its address. */
+function signOut(place: SignIn): void {
+  if (!place.issuer.startsWith(`${location.origin}/`)) {
+    const query = new URLSearchParams({ client_id: place.client_id, logout_uri: `${location.origin}/` });
+    location.assign(`${new URL(place.authorize_url).origin}/logout?${query.toString()}`);
+    return;
+  }
   const form = document.createElement("form");
   form.method = "post";
-  form.action = `${issuer}/logout`;
+  form.action = `${place.issuer}/logout`;
   document.body.append(form);
   form.submit();
 }
 
-start().catch((error: unknown) => show("Tutti does not answer", error instanceof Error ? error.message : String(error)));
+start().catch((error: unknown) =>
+  show("Tutti does not answer", error instanceof Error ? error.message : String(error), "Check that it runs (on your own machine: make up) and that this browser reaches it. Drafts are kept."),
+);

@@ -1,6 +1,8 @@
 /** Signing in next to the page, in a window of its own, so that the page and all that was typed stay. */
 
+import { mount, unmount } from "svelte";
 import { SignedOut } from "./core/errors";
+import SignInBeside from "./ui/SignInBeside.svelte";
 
 interface Grant {
   readonly token: string;
@@ -9,6 +11,7 @@ interface Grant {
 
 const HASH = "#/sign-in-beside";
 const CHANNEL = "tutti.session";
+const OTHER = "That was somebody else's sign-in. This page belongs to the one who opened it: sign in as the same user, or reload the page.";
 
 /** True in the small window that only signs in. */
 export function isBeside(hash: string): boolean {
@@ -23,40 +26,29 @@ export function grantToOpener(grant: Grant): void {
   window.close();
 }
 
-/** Ask for a sign-in in a dialog (a window may only be opened by a click), and wait for its token. SignedOut when it is closed. */
-export function besideThisPage(): Promise<Grant> {
+/** Ask for a sign-in in a dialog (a window may only be opened by a click), and wait for a token that fits. SignedOut when it is
+ * closed. */
+export function besideThisPage(fits: (token: string) => boolean): Promise<Grant> {
   return new Promise((granted, failed) => {
     const channel = new BroadcastChannel(CHANNEL);
-    const dialog = document.createElement("dialog");
-    dialog.className = "beside";
-    const title = document.createElement("h2");
-    title.id = "beside-title";
-    title.textContent = "Your session ended";
-    const words = document.createElement("p");
-    words.textContent = "This page and everything on it stay. Sign in again, and what you asked for goes on.";
-    const button = document.createElement("button");
-    button.className = "button go";
-    button.textContent = "Sign in";
-    const later = document.createElement("button");
-    later.className = "button bare";
-    later.textContent = "Not now";
-    dialog.setAttribute("aria-labelledby", title.id);
-    dialog.append(title, words, button, later);
-    document.body.append(dialog);
     const end = () => {
       channel.close();
-      dialog.remove();
+      void unmount(dialog);
     };
-    channel.onmessage = (event: MessageEvent<Grant>) => {
+    const dialog = mount(SignInBeside, {
+      target: document.body,
+      props: {
+        open: () => window.open(`${location.pathname}${HASH}`, "tutti-sign-in", "popup,width=480,height=640") !== null,
+        onclose: () => {
+          end();
+          failed(new SignedOut());
+        },
+      },
+    });
+    channel.onmessage = ({ data }: MessageEvent<Grant>) => {
+      if (!fits(data.token)) return dialog.tell(OTHER);
       end();
-      granted(event.data);
+      granted(data);
     };
-    button.onclick = () => window.open(`${location.pathname}${HASH}`, "tutti-sign-in", "popup,width=480,height=640");
-    later.onclick = () => dialog.close();
-    dialog.onclose = () => {
-      end();
-      failed(new SignedOut());
-    };
-    dialog.showModal();
   });
 }

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { ago, count, duration, limit, metric, size } from "../src/core/quantities";
+import { ago, count, duration, metric, secondsRead, size } from "../src/core/quantities";
 
 describe("quantities", () => {
   it.each([
@@ -11,7 +11,14 @@ describe("quantities", () => {
     [-5, "0 s"],
   ])("%d seconds are %s", (seconds, text) => expect(duration(seconds)).toBe(text));
 
-  it("a limit of 0 is none", () => expect([limit(0), limit(600)]).toEqual(["no limit", "10 min"]));
+  it.each([
+    ["0", 0, true, "s, no limit"],
+    ["0", 0, false, "s"],
+    ["10", 10, true, "s"],
+    ["600", 600, true, "s = 10 min"],
+    ["20 min", 1200, false, "= 1,200 s"],
+  ])("%s beside its field", (typed, seconds, free, shown) => expect(secondsRead(typed, seconds, free)).toBe(shown));
+
 
   it.each([
     [0, "0 B"],

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { href, type Place, readHash, STEPS, withQuery } from "../src/core/router";
+import { backOf, bucketHref, href, nameOf, type Place, readHash, STEPS, withQuery } from "../src/core/router";
 
 const places: readonly Place[] = [
   { page: "start" },
@@ -44,5 +44,23 @@ describe("an address", () => {
 
   it("changes one part of its query", () => {
     expect(withQuery(readHash("#/jobs?a=1&b=2"), { b: null, c: "x y" })).toBe("#/jobs?a=1&c=x+y");
+  });
+});
+
+describe("the way to a bucket", () => {
+  it.each(["#/", "#/files?prefix=jobs%2Fa%2F", "#/submit/name?draft=d"])("leads back to %s", (hash) => {
+    expect(backOf(readHash(bucketHref(readHash(hash))))).toBe(hash);
+  });
+
+  it.each(["//evil.example", "/nowhere/x", "javascript:alert(1)"])("does not lead to %s", (back) => {
+    expect(backOf(readHash(href({ page: "profile" }, { back })))).toBe("#/");
+  });
+
+  it("need not lead back", () => {
+    expect(backOf(readHash("#/profile"))).toBeNull();
+  });
+
+  it("says where it leads", () => {
+    expect(["#/", "#/files", "#/jobs/x"].map(nameOf)).toEqual(["Submit job", "Files", "the job"]);
   });
 });

@@ -1,10 +1,16 @@
 import { describe, expect, it } from "vitest";
 import { Api } from "../src/core/api";
-import { problemOf, Refused, SignedOut, Unreachable } from "../src/core/errors";
+import { needsBucket, problemOf, Refused, SignedOut, Unreachable } from "../src/core/errors";
 import { readJson } from "../src/core/json";
-import { type Browser, Session } from "../src/core/session";
+import { type Browser, Session, subjectOf } from "../src/core/session";
 
-const place = { authorizeUrl: "http://i/authorize", tokenUrl: "http://i/token", clientId: "console", scope: "openid", signOutUrl: null };
+const place = { authorizeUrl: "http://i/authorize", tokenUrl: "http://i/token", clientId: "console", scope: "openid" };
+const HERE = { ...place, authorizeUrl: "http://here/auth/authorize" };
+
+/** A token whose own words say whose it is. */
+function tokenOf(subject: unknown): string {
+  return `head.${btoa(JSON.stringify({ sub: subject })).replace(/=+$/, "")}.signature`;
+}
 
 class Visit {
   readonly entries = new Map<string, string>();
@@ -12,9 +18,11 @@ class Visit {
   readonly forms: URLSearchParams[] = [];
   now = 1000;
   answer: () => Response | Promise<Response> = () => Response.json({ access_token: "T", expires_in: 3600 });
-  beside: () => Promise<{ token: string; expires: number }> = async () => ({ token: "fresh", expires: 10 ** 9 });
+  /** The address that a silent request at the issuer of the same origin ends at. */
+  silent: (state: string) => string = () => "http://here/?error=login_required";
+  beside: (fits: (token: string) => boolean) => Promise<{ token: string; expires: number }> = async () => ({ token: "fresh", expires: 10 ** 9 });
 
-  session(): Session {
+  session(at: typeof place = place): Session {
     const browser: Browser = {
       origin: "http://here",
       storage: {
@@ -22,8 +30,9 @@ class Visit {
         setItem: (key, value) => void this.entries.set(key, value),
         removeItem: (key) => void this.entries.delete(key),
       },
-      fetch: async (_, init) => {
-        this.forms.push(init?.body as URLSearchParams);
+      fetch: async (url, init) => {
+        if (init === undefined) return { url: this.silent(new URL(String(url)).searchParams.get("state") ?? "") } as Response;
+        this.forms.push(init.body as URLSearchParams);
         return this.answer();
       },
       now: () => this.now,
@@ -31,14 +40,14 @@ class Visit {
       sha256: async (text) => new Uint8Array(await crypto.subtle.digest("SHA-256", new TextEncoder().encode(text))),
       go: (url) => void this.went.push(new URL(url)),
     };
-    return new Session(place, browser, () => this.beside());
+    return new Session(at, browser, (fits) => this.beside(fits));
   }
 
   /** A visit that comes back from the issuer with this answer. */
-  async back(answer: Record<string, string>, hash = "#/jobs") {
-    await this.session().arrive("", hash);
+  async back(answer: Record<string, string>, hash = "#/jobs", at: typeof place = place) {
+    await this.session(at).arrive("", hash);
     const state = this.went.at(-1)?.searchParams.get("state") ?? "";
-    const session = this.session();
+    const session = this.session(at);
     return { session, arrival: await session.arrive(`?${new URLSearchParams({ state, ...answer }).toString()}`, "") };
   }
 }
@@ -120,6 +129,52 @@ describe("a session", () => {
     expect(await session.bearer()).toBe("again");
   });
 
+  it("is renewed without a word while an issuer of this origin still knows the user", async () => {
+    const visit = new Visit();
+    const { session } = await visit.back({ code: "c" }, "#/", HERE);
+    visit.silent = (state) => `http://here/?code=again&state=${state}`;
+    visit.answer = () => Response.json({ access_token: "silent", expires_in: 3600 });
+    visit.beside = () => Promise.reject(new Error("asked the user"));
+    expect([await session.renew(), visit.forms.at(-1)?.get("code")]).toEqual(["silent", "again"]);
+  });
+
+  it.each([
+    ["does not know the user any more", () => "http://here/?error=login_required"],
+    ["answers another request", () => "http://here/?code=again&state=other"],
+    ["answers without a code", (state: string) => `http://here/?state=${state}`],
+    [
+      "cannot be reached",
+      () => {
+        throw new TypeError("no route");
+      },
+    ],
+  ])("is renewed beside the page when the issuer %s", async (_, silent) => {
+    const visit = new Visit();
+    const { session } = await visit.back({ code: "c" }, "#/", HERE);
+    visit.silent = silent;
+    expect(await session.renew()).toBe("fresh");
+  });
+
+  it("takes no token of somebody else, silently or beside the page", async () => {
+    const visit = new Visit();
+    visit.answer = () => Response.json({ access_token: tokenOf("ada"), expires_in: 3600 });
+    const { session } = await visit.back({ code: "c" }, "#/", HERE);
+    visit.silent = (state) => `http://here/?code=again&state=${state}`;
+    visit.answer = () => Response.json({ access_token: tokenOf("bob"), expires_in: 3600 });
+    visit.beside = async (fits) => ({ token: [tokenOf("bob"), tokenOf("ada")].find(fits) ?? "", expires: 10 ** 9 });
+    expect(await session.renew()).toBe(tokenOf("ada"));
+  });
+
+  it("asks again after the user signed out in another tab", async () => {
+    const { session } = await new Visit().back({ code: "c" });
+    session.forget();
+    expect(await session.bearer()).toBe("fresh");
+  });
+
+  it.each([["a.b.c", ""], ["opaque", ""], [tokenOf(7), ""], [tokenOf("ada"), "ada"]])("reads whose the token %s is", (token, subject) => {
+    expect(subjectOf(token)).toBe(subject);
+  });
+
   it("gives its token to the window it stands beside, if it has one", async () => {
     const visit = new Visit();
     const { session } = await visit.back({ code: "c" });
@@ -174,7 +229,7 @@ describe("the API", () => {
     const refusal = { error: { code: "name_taken", message: "taken", hint: "use x-2", fields: { suggestion: "x-2" }, request_id: "r1" } };
     const error = await api(Response.json(refusal, { status: 409 })).get("/x").catch((reason: unknown) => reason);
     expect(error).toMatchObject({ status: 409, code: "name_taken", fields: { suggestion: "x-2" } });
-    expect(problemOf(error)).toEqual({ what: "taken", todo: "use x-2", requestId: "r1" });
+    expect(problemOf(error)).toEqual({ what: "taken.", todo: "Use x-2.", requestId: "r1" });
   });
 
   it("tells the status of an answer it does not understand", async () => {
@@ -189,6 +244,19 @@ describe("the API", () => {
 });
 
 describe("a problem", () => {
+  it.each([
+    ["you have no bucket yet", "You have no bucket yet."],
+    ["model_def.py is missing", "model_def.py is missing."],
+    ["What now?", "What now?"],
+    ["", ""],
+  ])("of %j is told as a sentence", (message, what) => {
+    expect(problemOf(new Refused(409, "c", message)).what).toBe(what);
+  });
+
+  it("is of a missing bucket by its code alone", () => {
+    expect([new Refused(409, "no_bucket", "m"), new Refused(409, "name_taken", "m"), new Error("no_bucket")].map(needsBucket)).toEqual([true, false, false]);
+  });
+
   it.each([new Refused(500, "c", "m"), new Unreachable(), new SignedOut(), new Error("odd"), "thrown text"])("of %s has words", (thrown) => {
     expect(problemOf(thrown).what).not.toBe("");
   });

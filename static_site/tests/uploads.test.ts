@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { Refused } from "../src/core/errors";
-import { differs, folderFor, type Memory, Meter, rangeOf, type SavedUpload, type Source, type Upload, type UploadDoor, Uploads, type World } from "../src/core/uploads";
+import { Refused, Unreachable } from "../src/core/errors";
+import { differs, type Memory, Meter, rangeOf, type SavedUpload, type Source, type Upload, type UploadDoor, Uploads, type World } from "../src/core/uploads";
 
 const PART = 8;
 
@@ -177,6 +177,67 @@ describe("an upload", () => {
     expect(await uploads(store).add("k", file(8))).toBe("failed");
   });
 
+  it("outlives an API that does not answer for a moment", async () => {
+    const store = new Store();
+    const [start, complete] = [store.start.bind(store), store.complete.bind(store)];
+    let [starts, ends] = [0, 0];
+    store.start = async (key, size) => {
+      if ((starts += 1) < 3) throw new Unreachable();
+      return start(key, size);
+    };
+    store.complete = async (id) => {
+      if ((ends += 1) < 3) throw new Unreachable();
+      return complete(id);
+    };
+    expect([await uploads(store).add("k", file(8)), starts, ends]).toEqual(["done", 3, 3]);
+  });
+
+  it("fails when the API never answers", async () => {
+    const store = new Store();
+    store.start = async () => {
+      throw new Unreachable();
+    };
+    expect(await uploads(store).add("k", file(8))).toBe("failed");
+  });
+
+  it("goes before the others when asked", async () => {
+    const store = new Store((_, __, signal) => new Promise<void>((go, stop) => (signal.addEventListener("abort", () => stop(new Error("called off"))), setTimeout(go, 2))));
+    const all = uploads(store);
+    const [big, small] = [all.add("big", file(PART * 60)), all.add("small", file(8))];
+    await until(() => all.views().every(({ state }) => state === "moving"));
+    all.first(2);
+    all.first(99);
+    expect([await Promise.race([big.then(() => "big"), small.then(() => "small")]), all.views()[0]?.key]).toEqual(["small", "small"]);
+    await big;
+  });
+
+  it("sends nothing for a pause that came while its part was being signed", async () => {
+    const store = new Store();
+    const sign = store.sign.bind(store);
+    let let_go: (() => void) | null = null;
+    store.sign = async (id, numbers) => {
+      if (!let_go) await new Promise<void>((go) => (let_go = go));
+      return sign(id, numbers);
+    };
+    const all = uploads(store);
+    const ended = all.add("k", file(8));
+    await until(() => let_go !== null);
+    all.pause(1);
+    all.resume(1);
+    (let_go as (() => void) | null)?.();
+    expect([await ended, store.puts, all.views()[0]?.sent]).toEqual(["done", [1], 8]);
+  });
+
+  it("counts what went out from here, not what was there before", async () => {
+    const store = new Store();
+    const source = file(PART * 2);
+    const begun = await store.start("k", source.size);
+    store.has(begun.id, 1, source.text.slice(0, PART));
+    const all = uploads(store);
+    await all.add("k", source, { id: begun.id, key: "k", name: source.name, size: source.size, lastModified: 1, partSize: PART, parts: 2, savedAt: 0 });
+    expect([all.sent, all.views()[0]?.sent]).toEqual([PART, PART * 2]);
+  });
+
   it("keeps what is stored over a pause", async () => {
     let hold: (() => void) | null = null;
     const store = new Store((part) => (part === 3 ? new Promise<void>((go) => (hold = go)) : undefined));
@@ -338,13 +399,5 @@ describe("the meter", () => {
     expect([meter.speed, meter.left(12_000)]).toEqual([6000, 2]);
   });
 });
-
-it.each([
-  ["model_def.py", "scripts"],
-  ["a.ZIP", "shards"],
-  ["base.pt", "model"],
-  ["photo.png", null],
-  ["README", null],
-])("%s belongs into %s", (name, folder) => expect(folderFor(name)).toBe(folder));
 
 it("the last part is what is left", () => expect([rangeOf(1, 8, 20), rangeOf(3, 8, 20)]).toEqual([[0, 8], [16, 20]]));

@@ -205,3 +205,65 @@ describe("saved values", () => {
 it("a row's value is read by the same reader as the file", () => {
   expect(readJson(rowsAsJson([rowOf("a", readJson("[1, 2.0]"))]))).toEqual(readJson('{"a": [1, 2.0]}'));
 });
+
+it("numbers keep their spelling in both views, also a text with a byte order mark", () => {
+  const rows = rowsFromJson('\ufeff{"a/b~c": 1e-3, "b": 1.50, "c": 123456789012345678901}', [{ name: "b", typed: " 1.50 " }]);
+  expect(rows).toEqual([
+    { name: "a/b~c", typed: "1e-3" },
+    { name: "b", typed: " 1.50 " },
+    { name: "c", typed: "123456789012345678901" },
+  ]);
+  expect(rowsAsJson(rows)).toBe('{\n  "a/b~c": 1e-3,\n  "b": 1.50,\n  "c": 123456789012345678901\n}');
+});
+
+it.each([
+  [["a", "a"], "JSON has each name once, and a is there twice"],
+  [["", ""], "JSON has each name once, and the empty name is there twice"],
+])("an object cannot say the names %j", (names, why) => {
+  expect(() => rowsAsJson(names.map((name) => ({ name, typed: "1" })))).toThrow(why);
+});
+
+it("a value that cannot be read is named, by its place when it has no name", () => {
+  expect(problem("training", "parameters", [{ name: "", typed: "{" }], "parameters.0.value")).toMatch(/^The value of parameter 1 cannot be read: /);
+});
+
+describe("fields of a later schema", () => {
+  const schema = JSON.parse(text) as { $defs: { FederationStep: { properties: Record<string, unknown> } } };
+  Object.assign(schema.$defs.FederationStep.properties, {
+    seed: { anyOf: [{ type: "integer", minimum: 0 }, { type: "null" }], title: "Seed", default: null },
+    sites: { type: "array", items: { type: "string" }, title: "Sites", default: ["a"] },
+    either: { anyOf: [{ type: "integer" }, { type: "string" }], title: "Either", default: 1 },
+    odd: { type: "array", title: "Odd" },
+    tag_s: { type: "string", title: "Tag" },
+  });
+  const later = stepsOf(JSON.stringify(schema));
+  const federation = later.find(({ key }) => key === "federation") as StepForm;
+  const values = initialValues(later);
+  const body = (changed: Record<string, string>) => {
+    const sent = requestOf(later, { ...values, federation: { ...values["federation"], odd: "[]", ...changed } }).get("federation") as Map<string, unknown>;
+    return writeJson(new Map(["seed", "sites", "either"].map((key) => [key, sent.get(key) as never])));
+  };
+
+  it("are drawn by what they may hold", () => {
+    expect(federation.fields.slice(-5).map(({ kind, optional, seconds, initial: value }) => [kind, optional, seconds, value])).toEqual([
+      ["integer", true, false, ""],
+      ["json", false, false, '["a"]'],
+      ["json", false, false, "1"],
+      ["json", false, false, ""],
+      ["text", false, false, ""],
+    ]);
+  });
+
+  it("may be empty where the schema says null", () => {
+    expect([problemsOf(federation, { ...values["federation"], odd: "[]" }).size, body({})]).toEqual([0, '{"seed": null, "sites": ["a"], "either": 1}']);
+  });
+
+  it("are sent as what they hold", () => {
+    expect(body({ seed: "7", sites: '["b", 1.0]', either: '"x"' })).toBe('{"seed": 7, "sites": ["b", 1.0], "either": "x"}');
+  });
+
+  it("say what is wrong with them", () => {
+    const found = problemsOf(federation, { ...values["federation"], seed: "-1", sites: "[" });
+    expect([found.get("seed"), found.get("sites")]).toEqual(["Seed is at least 0.", expect.stringMatching(/^Sites cannot be read: .*line 1/)]);
+  });
+});

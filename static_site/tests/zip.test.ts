@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { lookAtZip } from "../src/core/zip";
+import { listZip, lookAtZip } from "../src/core/zip";
 
 interface Member {
   name: string;
@@ -79,5 +79,38 @@ describe("a look at a zip", () => {
 
   it("leaves a zip64 archive to the check after the upload", async () => {
     expect(await look(zip([{ name: "a.csv" }], { offset: 0xffffffff }))).toEqual([]);
+  });
+});
+
+/** With the larger end record of a zip64 before the plain one, as archives of more than 65,535 files have it. */
+function zip64(members: readonly Member[]): Uint8Array {
+  const plain = zip(members, { offset: 0xffffffff });
+  const [directory, end] = [plain.slice(0, -22), plain.slice(-22)];
+  const [record, locator] = [new DataView(new ArrayBuffer(56)), new DataView(new ArrayBuffer(20))];
+  record.setBigUint64(32, BigInt(members.length), true);
+  record.setBigUint64(40, BigInt(directory.length), true);
+  locator.setUint32(0, 0x07064b50, true);
+  locator.setBigUint64(8, BigInt(directory.length), true);
+  return new Uint8Array([...directory, ...new Uint8Array(record.buffer), ...new Uint8Array(locator.buffer), ...end]);
+}
+
+describe("the list of a zip", () => {
+  const of = (bytes: Uint8Array) => listZip(bytes.length, async (start, end) => bytes.slice(start, end));
+  const large = { name: "a.csv", encrypted: false, size: 0 };
+  it("has every entry", async () => expect(await of(zip([{ name: "a.csv" }]))).toEqual([large]));
+  it("is read from a zip64 too", async () => expect(await of(zip64([{ name: "a.csv" }]))).toEqual([large]));
+  it("is none where the larger record is cut", async () => expect(await listZip(98, async (start, end) => zip64([]).slice(start, start === 0 && end === 56 ? 10 : end))).toBeNull());
+  it("is none of what is no zip", async () => expect(await of(bytes("words"))).toBeNull());
+  it("is none where its place is not told", async () => expect(await of(zip([{ name: "a" }], { offset: 0xffffffff }))).toBeNull());
+  it("asks for what lies before the last bytes", async () => {
+    const whole = zip(Array.from({ length: 2000 }, (_, at) => ({ name: `${at}.csv` })));
+    const asked: number[] = [];
+    const found = await listZip(whole.length, async (start, end) => (asked.push(end - start), whole.slice(start, end)));
+    expect([found?.length, asked.length]).toEqual([2000, 2]);
+  });
+  it("does not know a size that only the zip64 field tells", async () => {
+    const archive = zip([{ name: "a" }]);
+    new DataView(archive.buffer).setUint32(24, 0xffffffff, true);
+    expect((await of(archive))?.[0]?.size).toBeNull();
   });
 });

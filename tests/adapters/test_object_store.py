@@ -228,6 +228,26 @@ def test_a_deleted_object_is_not_listed(store: ObjectStore, bucket: str) -> None
     assert [found.key for found in store.list(bucket).objects] == ["here"]
 
 
+def test_a_deletion_is_undone_with_the_bytes_that_were_newest(store: ObjectStore, bucket: str) -> None:
+    for data in (b"old", b"new"):
+        store.put(bucket, "n/a b+ü.txt", data)
+    store.delete(bucket, ["n/a b+ü.txt"])
+    assert list(store.restore(bucket, ["n/a b+ü.txt"])) == ["n/a b+ü.txt"]
+    assert store.read(bucket, "n/a b+ü.txt") == b"new"
+
+
+def test_undoing_leaves_what_is_there_and_what_never_was(store: ObjectStore, bucket: str) -> None:
+    store.put(bucket, "here", b"1")
+    store.put(bucket, "gone", b"1")
+    store.delete(bucket, ["gone"])
+    assert list(store.restore(bucket, ["here", "never"])) == []
+    assert [found.key for found in store.list(bucket).objects] == ["here"]
+
+
+def test_our_buckets_keep_versions(store: ObjectStore, bucket: str) -> None:
+    assert store.keeps_versions(bucket)
+
+
 def test_deleting_a_folder_takes_every_version(store: ObjectStore, bucket: str) -> None:
     old = store.put(bucket, "runs/a/k", b"old")
     store.put(bucket, "runs/a/k", b"new")
@@ -365,6 +385,22 @@ def test_aborting_twice_is_silent(store: ObjectStore, bucket: str) -> None:
     store.abort_upload(bucket, "k", upload)
     store.abort_upload(bucket, "k", upload)
     assert store.list(bucket).objects == ()
+
+
+def test_an_upload_under_way_is_listed_by_its_key_and_id(store: ObjectStore, bucket: str) -> None:
+    upload = store.start_upload(bucket, "jobs/d/shards/a b+c/ü.zip", content_type="application/zip")
+    assert [(half.key, half.id) for half in store.half_uploads(bucket)] == [("jobs/d/shards/a b+c/ü.zip", upload)]
+
+
+def test_an_aborted_upload_is_not_listed(store: ObjectStore, bucket: str) -> None:
+    upload = store.start_upload(bucket, "k", content_type="application/zip")
+    store.abort_upload(bucket, "k", upload)
+    assert list(store.half_uploads(bucket)) == []
+
+
+def test_the_uploads_of_an_absent_bucket_say_so(store: ObjectStore) -> None:
+    with pytest.raises(BucketNotFound):
+        store.half_uploads("nowhere")
 
 
 def send_parts(s3: S3ObjectStore, bucket: str, key: str, upload: str, *parts: tuple[int, bytes]) -> None:

@@ -11,6 +11,7 @@ from chalicelib.contracts.job import (
     JobState,
     Metrics,
     Phase,
+    PhaseChanged,
     ReasonCode,
     RoundEnded,
     StateChanged,
@@ -182,6 +183,13 @@ def test_a_silent_worker_is_warned_about_once() -> None:
 def test_a_worker_heard_again_may_be_warned_about_again() -> None:
     warned = worker(last_seen=START, silent_warned=True)
     assert take(running_job(), warned, HeartbeatEvent()).worker.silent_warned is False
+
+
+def test_a_worker_heard_again_is_told_once() -> None:
+    warned = worker(last_seen=START, silent_warned=True, phase=Phase.TRAINING)
+    first = take(running_job(), warned, HeartbeatEvent())
+    second = take(running_job(), first.worker, HeartbeatEvent())
+    assert (first.changes, second.changes) == ((PhaseChanged(site="site-1", phase=Phase.TRAINING, detail="heard again"),), ())
 
 
 def test_the_start_deadline_names_the_missing_worker_and_what_it_last_did() -> None:

@@ -400,7 +400,7 @@ def test_a_form_too_large_is_not_read(desk: Desk) -> None:
 
 def test_the_page_allows_no_script_and_no_inline_style(desk: Desk) -> None:
     policy = desk.ask().header("Content-Security-Policy")
-    assert "default-src 'none'; style-src 'self'; base-uri 'none'; frame-ancestors 'none'" in policy
+    assert "default-src 'none'; style-src 'self'; font-src 'self'; base-uri 'none'; frame-ancestors 'none'" in policy
 
 
 def test_the_page_has_nothing_inline(desk: Desk) -> None:
@@ -409,7 +409,12 @@ def test_the_page_has_nothing_inline(desk: Desk) -> None:
 
 def test_the_style_sheet_knows_light_and_dark(desk: Desk) -> None:
     reply = call(desk.issuer, "GET", "/style.css")
-    assert (reply.header("Content-Type"), "prefers-color-scheme: dark" in reply.text) == ("text/css; charset=utf-8", True)
+    assert (reply.header("Content-Type"), "color-scheme: light dark" in reply.text) == ("text/css; charset=utf-8", True)
+
+
+def test_the_pages_fonts_are_the_consoles_and_no_other_file(desk: Desk) -> None:
+    replies = [call(desk.issuer, "GET", path) for path in ("/martian-mono.woff2", "/OFL-martian-mono.txt")]
+    assert [(reply.status, reply.header("Content-Type")) for reply in replies] == [(200, "font/woff2"), (404, "application/json")]
 
 
 @pytest.mark.parametrize(

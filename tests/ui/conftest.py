@@ -1,13 +1,16 @@
 """A real browser before a real stack: every page test fails on a script error, a console error or a breach of the CSP."""
 
+import os
 import shutil
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 import pytest
-from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, sync_playwright
+from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, expect, sync_playwright
 from tutti_fl import Client
 
 from tests.ui.console import Console
@@ -25,12 +28,25 @@ FLAGS = (
 PATIENCE_MS = 20_000
 
 
+DEVICES = ("GPU-a0, NVIDIA RTX A5000, 24564", "GPU-a1, NVIDIA RTX A5000, 24564", "GPU-h0, NVIDIA H100 SXM, 81559")
+
+
+def devices(folder: Path) -> dict[str, str]:
+    """The environment of a machine whose driver lists these GPUs, so that there is more than one offer to choose from."""
+    tool = folder / "bin" / "nvidia-smi"
+    tool.parent.mkdir()
+    lines = "\n".join(DEVICES)
+    tool.write_text(f"#!/bin/sh\ncat <<'END'\n{lines}\nEND\n")
+    tool.chmod(0o755)
+    return {"PATH": f"{tool.parent}{os.pathsep}{os.environ['PATH']}"}
+
+
 @pytest.fixture(scope="session")
 def stack(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LiveStack]:
     """A stack with data and ports of its own, which serves the built console."""
     assert (ROOT / "static_site/dist/index.html").is_file(), "the console is not built: run 'make console'"
     folder = tmp_path_factory.mktemp("ui")
-    with started(folder, folder / "data") as (_, url):
+    with started(folder, folder / "data", devices(folder)) as (_, url):
         yield LiveStack(url, folder / "data")
 
 
@@ -39,6 +55,7 @@ def browser() -> Iterator[Browser]:
     """Debian's Chromium, without a window."""
     chromium = shutil.which("chromium")
     assert chromium, "Chromium is missing: sudo apt-get install chromium"
+    expect.set_options(timeout=PATIENCE_MS)  # a machine that runs other tests too may be slow
     with sync_playwright() as playwright:
         launched = playwright.chromium.launch(executable_path=chromium, args=[*FLAGS])
         yield launched
@@ -97,12 +114,9 @@ class Faults:
 Opened = Callable[..., Console]
 
 
-@pytest.fixture
-def opened(stack: LiveStack, browser: Browser, users: Users) -> Iterator[Opened]:
-    """Opens the console for a user, signed in by a one-time code; each call is a browser profile of its own.
-
-    ``opened("ada", "#/jobs", bucket=False, color_scheme="dark")``: what is not named here goes to the new context.
-    """
+@contextmanager
+def opening(stack: LiveStack, browser: Browser, users: Users) -> Iterator[Opened]:
+    """What ``opened`` gives; at the end no page may have reported a fault."""
     contexts: list[tuple[BrowserContext, Faults]] = []
 
     def open_for(user: str, route: str = "#/", *, bucket: bool = True, **wishes: Any) -> Console:
@@ -120,3 +134,20 @@ def opened(stack: LiveStack, browser: Browser, users: Users) -> Iterator[Opened]
     for context, _ in contexts:
         context.close()
     assert seen == []
+
+
+@pytest.fixture
+def opened(stack: LiveStack, browser: Browser, users: Users) -> Iterator[Opened]:
+    """Opens the console for a user, signed in by a one-time code; each call is a browser profile of its own.
+
+    ``opened("ada", "#/jobs", bucket=False, color_scheme="dark")``: what is not named here goes to the new context.
+    """
+    with opening(stack, browser, users) as open_for:
+        yield open_for
+
+
+@pytest.fixture(scope="module")
+def opened_once(stack: LiveStack, browser: Browser, users: Users) -> Iterator[Opened]:
+    """The same for pages that all tests of a module look at and none of them changes."""
+    with opening(stack, browser, users) as open_for:
+        yield open_for

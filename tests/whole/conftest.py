@@ -59,18 +59,18 @@ def _belongs(process: psutil.Process, job_id: str) -> bool:
 
 @contextmanager
 def started(
-    scratch: Path, data: Path, chosen: Mapping[str, str] = MappingProxyType({})
+    scratch: Path, data: Path, chosen: Mapping[str, str] = MappingProxyType({}), *, root: Path = ROOT
 ) -> Iterator[tuple[subprocess.Popen[bytes], str]]:
     """A stack as ``make up`` starts it, over this data: its process and address. Stopped, with its jobs, at the end.
 
-    ``chosen`` are settings that its environment makes.
+    ``chosen`` are settings that its environment makes; ``root`` is the folder whose program is started.
     """
     scratch.mkdir(parents=True, exist_ok=True)
     ready, log_file = scratch / "ready.json", scratch / "stack.log"
     command = [sys.executable, "-m", "local_stack", "up", "--ephemeral", "--data", str(data), "--ready", str(ready)]
     with log_file.open("wb") as log:
         environ = {**os.environ, **chosen}
-        process = subprocess.Popen(command, cwd=ROOT, env=environ, stdout=log, stderr=log, start_new_session=True)
+        process = subprocess.Popen(command, cwd=root, env=environ, stdout=log, stderr=log, start_new_session=True)
     try:
         until = time.monotonic() + UP_WITHIN_S
         while not ready.exists():

@@ -11,7 +11,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** One page of the bucket under ``prefix``; with ``delimiter=/`` folder by folder. */
+        /** One page of the bucket under ``prefix``, of ``limit`` keys at most; with ``delimiter=/`` folder by folder. */
         get: operations["get_files"];
         put?: never;
         post?: never;
@@ -30,7 +30,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Delete up to 1,000 objects; inputs of a running job are refused by name. */
+        /** Delete up to 1,000 objects; what a running job reads or writes is refused by name. */
         post: operations["post_files_delete"];
         delete?: never;
         options?: never;
@@ -49,6 +49,58 @@ export interface paths {
         put?: never;
         /** A URL that gives one object. */
         post: operations["post_files_download"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/files/folder": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** What can be done under ``prefix`` now: undo deletions, and touch what no running job guards. */
+        get: operations["get_files_folder"];
+        put?: never;
+        /** Make an empty folder. */
+        post: operations["post_files_folder"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/files/move": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Give one object another key; nothing is overwritten. */
+        post: operations["post_files_move"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/files/restore": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Undo the deletion of up to 1,000 objects, where the bucket kept them. */
+        post: operations["post_files_restore"];
         delete?: never;
         options?: never;
         head?: never;
@@ -255,6 +307,57 @@ export interface paths {
         put?: never;
         /** A key pair for other S3 tools, shown once. */
         post: operations["post_me_bucket_credentials"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/me/bucket/uploads": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** The uploads that were begun and never completed. */
+        get: operations["get_me_bucket_uploads"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/me/bucket/uploads/drop": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Drop half uploads and what the bucket holds of them. */
+        post: operations["post_me_bucket_uploads_drop"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/me/bucket/usage": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** What the bucket holds, by workspace and folder. */
+        get: operations["get_me_bucket_usage"];
+        put?: never;
+        post?: never;
         delete?: never;
         options?: never;
         head?: never;
@@ -914,6 +1017,14 @@ export interface components {
             };
         };
         /**
+         * DropUploads
+         * @description Half uploads to drop, at most 100.
+         */
+        DropUploads: {
+            /** Uploads */
+            uploads: components["schemas"]["UploadName"][];
+        };
+        /**
          * ErrorAnswer
          * @description Every answer with a status of 400 or above.
          */
@@ -1135,6 +1246,38 @@ export interface components {
             rounds: number | null;
         };
         /**
+         * FolderState
+         * @description What a folder lets its user do: whether a deletion can be undone, and which job guards the folders named (``""``: none).
+         */
+        FolderState: {
+            /** Keeps Versions */
+            keeps_versions: boolean;
+            /**
+             * Guarded By
+             * @default
+             */
+            guarded_by: string;
+            /**
+             * Guarded
+             * @default []
+             */
+            guarded: string[];
+        };
+        /**
+         * FolderUsage
+         * @description What one folder of a workspace holds; both names are empty for what lies outside ``jobs/``.
+         */
+        FolderUsage: {
+            /** Workspace */
+            workspace: string;
+            /** Folder */
+            folder: string;
+            /** Objects */
+            objects: number;
+            /** Bytes */
+            bytes: number;
+        };
+        /**
          * GeneratedFile
          * @description One file the platform wrote; ``edited`` when its content is no longer what was generated.
          */
@@ -1148,6 +1291,39 @@ export interface components {
              * @default false
              */
             edited: boolean;
+        };
+        /**
+         * HalfUpload
+         * @description An upload that was begun and not completed; ``id`` is the store's own, ``bytes`` what the store holds of it.
+         */
+        HalfUpload: {
+            /** Key */
+            key: string;
+            /** Id */
+            id: string;
+            /**
+             * Started At
+             * Format: date-time
+             */
+            started_at: string;
+            /**
+             * Bytes
+             * @default 0
+             */
+            bytes: number;
+        };
+        /**
+         * HalfUploads
+         * @description The oldest half uploads of a bucket, and how many there are besides.
+         */
+        HalfUploads: {
+            /** Uploads */
+            uploads: components["schemas"]["HalfUpload"][];
+            /**
+             * More
+             * @default 0
+             */
+            more: number;
         };
         /**
          * Health
@@ -1434,7 +1610,7 @@ export interface components {
         };
         /**
          * Me
-         * @description The signed-in user.
+         * @description The signed-in user; ``region`` is where the bucket is, or will be made.
          */
         Me: {
             /** User */
@@ -1443,6 +1619,8 @@ export interface components {
             name: string;
             /** Bucket */
             bucket: string | null;
+            /** Region */
+            region: string;
         };
         /**
          * Metrics
@@ -1514,6 +1692,16 @@ export interface components {
             arguments: components["schemas"]["Parameter"][];
         };
         /**
+         * MoveFile
+         * @description An object and the key it shall have from now on.
+         */
+        MoveFile: {
+            /** Key */
+            key: string;
+            /** To */
+            to: string;
+        };
+        /**
          * Name your training run
          * @description Name the job; the name becomes its folder.
          */
@@ -1523,6 +1711,14 @@ export interface components {
              * @description Becomes the folder jobs/<name>/: lower case, white space as dashes, only letters, digits, - and _; at least one letter or digit.
              */
             name: string;
+        };
+        /**
+         * NewFolder
+         * @description A folder, with or without its closing slash.
+         */
+        NewFolder: {
+            /** Prefix */
+            prefix: string;
         };
         /**
          * ObjectInfo
@@ -1835,6 +2031,22 @@ export interface components {
              * @default cpu
              */
             gpu_type: string;
+        };
+        /**
+         * RestoreFiles
+         * @description Deleted keys that shall come back, at most 1,000.
+         */
+        RestoreFiles: {
+            /** Keys */
+            keys: string[];
+        };
+        /**
+         * Restored
+         * @description The keys that came back.
+         */
+        Restored: {
+            /** Restored */
+            restored: string[];
         };
         /**
          * Role
@@ -2151,6 +2363,16 @@ export interface components {
             parts: number;
         };
         /**
+         * UploadName
+         * @description Which half upload.
+         */
+        UploadName: {
+            /** Key */
+            key: string;
+            /** Id */
+            id: string;
+        };
+        /**
          * UploadStart
          * @description A file about to be uploaded; the part size follows from the size.
          */
@@ -2203,6 +2425,19 @@ export interface components {
              * @default null
              */
             size: number | null;
+        };
+        /**
+         * Usage
+         * @description One stretch of a bucket, counted; a folder may go on in the next stretch, and ``cursor`` is None in the last.
+         */
+        Usage: {
+            /** Folders */
+            folders: components["schemas"]["FolderUsage"][];
+            /**
+             * Cursor
+             * @default null
+             */
+            cursor: string | null;
         };
         /**
          * ValidatedEvent
@@ -2373,6 +2608,7 @@ export interface operations {
                 prefix?: string;
                 cursor?: string;
                 delimiter?: string;
+                limit?: string;
             };
             header?: never;
             path?: never;
@@ -2453,6 +2689,134 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["SignedDownload"];
+                };
+            };
+            /** @description What went wrong and what to do next */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorAnswer"];
+                };
+            };
+        };
+    };
+    get_files_folder: {
+        parameters: {
+            query?: {
+                prefix?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description What a folder lets its user do: whether a deletion can be undone, and which job guards the folders named (``""``: none). */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["FolderState"];
+                };
+            };
+            /** @description What went wrong and what to do next */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorAnswer"];
+                };
+            };
+        };
+    };
+    post_files_folder: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["NewFolder"];
+            };
+        };
+        responses: {
+            /** @description Done */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description What went wrong and what to do next */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorAnswer"];
+                };
+            };
+        };
+    };
+    post_files_move: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["MoveFile"];
+            };
+        };
+        responses: {
+            /** @description One object: key, size in bytes, ETag without quotes. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ObjectInfo"];
+                };
+            };
+            /** @description What went wrong and what to do next */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorAnswer"];
+                };
+            };
+        };
+    };
+    post_files_restore: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["RestoreFiles"];
+            };
+        };
+        responses: {
+            /** @description The keys that came back. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Restored"];
                 };
             };
             /** @description What went wrong and what to do next */
@@ -2791,7 +3155,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description The signed-in user. */
+            /** @description The signed-in user; ``region`` is where the bucket is, or will be made. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -2885,6 +3249,95 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["BucketCredentials"];
+                };
+            };
+            /** @description What went wrong and what to do next */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorAnswer"];
+                };
+            };
+        };
+    };
+    get_me_bucket_uploads: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The oldest half uploads of a bucket, and how many there are besides. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["HalfUploads"];
+                };
+            };
+            /** @description What went wrong and what to do next */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorAnswer"];
+                };
+            };
+        };
+    };
+    post_me_bucket_uploads_drop: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["DropUploads"];
+            };
+        };
+        responses: {
+            /** @description Done */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description What went wrong and what to do next */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorAnswer"];
+                };
+            };
+        };
+    };
+    get_me_bucket_usage: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description One stretch of a bucket, counted; a folder may go on in the next stretch, and ``cursor`` is None in the last. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Usage"];
                 };
             };
             /** @description What went wrong and what to do next */

@@ -36,7 +36,7 @@ export function checkConfig(text: string, schema: Schema): readonly Mark[] {
 
 function said(pointer: string, keyword: string, error: string): string {
   const key = pointer.replace(/^\//, "").replace(/\//g, ".") || "the file";
-  return keyword === "additionalProperties" || keyword === "false" ? `${key} is not a key that NVFLARE knows here` : `${key}: ${error.replace(/^Instance /, "it ")}`;
+  return keyword === "additionalProperties" || keyword === "false" ? `${key} is not a key that NVFLARE knows here` : `${key}: ${error.replace(/^Instance type "(\w+)" is invalid\. Expected "([^"]+)"\.$/, "it must be $2, not $1").replace(/^Instance /, "it ")}`;
 }
 
 function distinct(marks: readonly Mark[]): readonly Mark[] {

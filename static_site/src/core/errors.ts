@@ -40,8 +40,19 @@ export interface Problem {
 
 /** What failed, what to do, and the request's id, of anything that was thrown. */
 export function problemOf(error: unknown): Problem {
-  if (error instanceof Refused) return { what: error.message, todo: error.hint, requestId: error.requestId };
+  if (error instanceof Refused) return { what: sentence(error.message), todo: sentence(error.hint), requestId: error.requestId };
   if (error instanceof Unreachable) return { what: error.message, todo: "Check the connection, then try again. Nothing you typed is lost.", requestId: "" };
   if (error instanceof SignedOut) return { what: error.message, todo: "Sign in again; this page stays as it is.", requestId: "" };
-  return { what: error instanceof Error ? error.message : String(error), todo: "Try again; if it stays, reload the page.", requestId: "" };
+  return { what: sentence(error instanceof Error ? error.message : String(error)), todo: "Try again; if it stays, reload the page.", requestId: "" };
+}
+
+/** Whether all that is missing is the user's bucket. */
+export function needsBucket(error: unknown): boolean {
+  return error instanceof Refused && error.code === "no_bucket";
+}
+
+/** With a capital and a full stop, as on a page; a first word that is a name or a path is left as it is. */
+function sentence(text: string): string {
+  const ended = /[.!?…]$/.test(text) || text === "" ? text : `${text}.`;
+  return /^[a-z]+[ ,]/.test(ended) ? ended.charAt(0).toUpperCase() + ended.slice(1) : ended;
 }

@@ -40,3 +40,26 @@ export function merged(sources: readonly (readonly LogLine[])[]): readonly LogLi
     .sort((a, b) => (a.line.at < b.line.at ? -1 : a.line.at > b.line.at ? 1 : a.index - b.index))
     .map(({ line }) => line);
 }
+
+/** How a line of this level is marked; the levels are what Python's logging calls them, in any case. */
+export function weight(level: string): "bad" | "warn" | "" {
+  const word = level.toLowerCase();
+  if (word === "error" || word === "critical") return "bad";
+  return word === "warning" ? "warn" : "";
+}
+
+interface Piece {
+  readonly source: string;
+  readonly lines: number;
+}
+
+/** Of pieces in their order the newest ones, so many that each source has `least` lines, if it has; in their order again. */
+export function newestPieces<P extends Piece>(pieces: readonly P[], least: number): readonly P[] {
+  const held = new Map<string, number>();
+  const kept = [...pieces].reverse().filter(({ source, lines }) => {
+    const before = held.get(source) ?? 0;
+    held.set(source, before + lines);
+    return before < least;
+  });
+  return kept.reverse();
+}

@@ -9,9 +9,11 @@ export function duration(seconds: number): string {
   return `${s} s`;
 }
 
-/** Seconds as a person would say a limit: `10 min`, `1 h 30 min`; 0 is no limit. */
-export function limit(seconds: number): string {
-  return seconds === 0 ? "no limit" : duration(seconds);
+/** What stands beside a field of seconds: the unit and how long that is, or the seconds of what was typed in other units. */
+export function secondsRead(typed: string, seconds: number, zeroIsNoLimit: boolean): string {
+  if (zeroIsNoLimit && seconds === 0) return "s, no limit";
+  if (/[a-z]/.test(typed)) return `= ${seconds.toLocaleString("en")} s`;
+  return seconds < 60 ? "s" : `s = ${duration(seconds)}`;
 }
 
 const UNITS = ["B", "kB", "MB", "GB", "TB", "PB"] as const;

@@ -71,3 +71,32 @@ function pathOf(place: Place): string {
 export function withQuery(route: Route, changes: Query): string {
   return href(route.place, { ...Object.fromEntries(route.query), ...changes });
 }
+
+/** The profile page's address, which leads back to `here` once there is a bucket. */
+export function bucketHref(here: Route): string {
+  return href({ page: "profile" }, { back: withQuery(here, {}).slice(1) });
+}
+
+/** Where to go back to from there; nothing else than a view of this console. */
+export function backOf(route: Route): string | null {
+  const back = route.query.get("back");
+  if (back === undefined) return null;
+  return readHash(`#${back}`).place.page === "absent" ? "#/" : `#${back}`;
+}
+
+/** What a link back to this address is called. */
+export function nameOf(hash: string): string {
+  const { place } = readHash(hash);
+  return NAMES[place.page];
+}
+
+const NAMES: Readonly<Record<Place["page"], string>> = {
+  start: "Submit job",
+  wizard: "your job",
+  jobs: "Jobs",
+  job: "the job",
+  files: "Files",
+  profile: "Profile & bucket",
+  help: "the guide",
+  absent: "the start page",
+};

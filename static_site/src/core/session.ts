@@ -8,7 +8,6 @@ export interface Place {
   readonly tokenUrl: string;
   readonly clientId: string;
   readonly scope: string;
-  readonly signOutUrl: string | null;
 }
 
 /** What of the browser a session needs; tests give a small one of their own. */
@@ -20,6 +19,11 @@ export interface Browser {
   readonly random: (bytes: number) => Uint8Array;
   readonly sha256: (text: string) => Promise<Uint8Array>;
   readonly go: (url: string) => void;
+}
+
+interface Grant {
+  readonly token: string;
+  readonly expires: number;
 }
 
 interface Pending {
@@ -38,12 +42,14 @@ export class Session {
   private token: string | null = null;
   private expires = 0;
   private waiting: Promise<string> | null = null;
+  /** Who this page was loaded for: a token of somebody else is no renewal. */
+  private subject: string | null = null;
 
-  /** `beside` signs in next to the page (a second window) and resolves to a token. */
+  /** `beside` signs in next to the page (a second window) and resolves to a token that `fits`. */
   constructor(
     private readonly place: Place,
     private readonly browser: Browser,
-    private readonly beside: () => Promise<{ token: string; expires: number }>,
+    private readonly beside: (fits: (token: string) => boolean) => Promise<Grant>,
   ) {}
 
   /** What to do with the address the page was loaded with: redeem an answer, ask silently, or show the issuer's page. */
@@ -53,7 +59,7 @@ export class Session {
     if (pending && answer.get("state") === pending.state) {
       const code = answer.get("code");
       if (code) {
-        await this.redeem(code, pending.verifier);
+        this.keep(await this.redeem(code, pending.verifier));
         return { kind: "signed-in", hash: pending.hash };
       }
       const why = answer.get("error") ?? "";
@@ -67,27 +73,54 @@ export class Session {
     return { kind: "leaving" };
   }
 
-  /** A token that lives for another half minute at least; renewed beside the page when it does not. */
+  /** A token that lives for another half minute at least; renewed when it does not. */
   async bearer(): Promise<string> {
     if (this.token !== null && this.browser.now() < this.expires - EARLY_MS) return this.token;
     return this.renew();
   }
 
-  /** Forget the token that was refused, and sign in beside the page; SignedOut when the user closes that window. */
+  /** Forget the token that was refused, and get another: silently if the issuer still knows the user, else beside the page.
+   * SignedOut when the user closes that window. */
   renew(): Promise<string> {
     this.token = null;
-    this.waiting ??= this.beside()
-      .then(({ token, expires }) => this.keep(token, expires))
+    this.waiting ??= this.renewed()
+      .then((grant) => this.keep(grant))
       .finally(() => {
         this.waiting = null;
       });
     return this.waiting;
   }
 
+  /** The user signed out, here or in another tab. */
+  forget(): void {
+    this.token = null;
+  }
+
   /** The token and its end, for the window that asked this one to sign in beside it. */
-  grant(): { token: string; expires: number } {
+  grant(): Grant {
     if (this.token === null) throw new SignedOut();
     return { token: this.token, expires: this.expires };
+  }
+
+  private async renewed(): Promise<Grant> {
+    const silent = await this.silently().catch(() => null);
+    return silent && this.fits(silent.token) ? silent : this.beside((token) => this.fits(token));
+  }
+
+  private fits(token: string): boolean {
+    return subjectOf(token) === this.subject;
+  }
+
+  /** Ask the issuer without leaving the page. Only an issuer of this origin can answer; null from any other, or when it does not
+   * know the user any more. */
+  private async silently(): Promise<Grant | null> {
+    if (!this.place.authorizeUrl.startsWith(`${this.browser.origin}/`)) return null;
+    const verifier = base64url(this.browser.random(48));
+    const state = base64url(this.browser.random(16));
+    const answer = await this.browser.fetch(await this.address(verifier, state, true));
+    const told = new URL(answer.url).searchParams;
+    const code = told.get("state") === state ? told.get("code") : null;
+    return code === null ? null : this.redeem(code, verifier);
   }
 
   /** Go to the issuer's page; the answer comes back to this origin, and the page goes on at `hash`. */
@@ -95,6 +128,10 @@ export class Session {
     const verifier = base64url(this.browser.random(48));
     const state = base64url(this.browser.random(16));
     this.browser.storage.setItem(PENDING, JSON.stringify({ verifier, state, hash } satisfies Pending));
+    this.browser.go(await this.address(verifier, state, silent));
+  }
+
+  private async address(verifier: string, state: string, silent: boolean): Promise<string> {
     const query = new URLSearchParams({
       response_type: "code",
       client_id: this.place.clientId,
@@ -105,22 +142,23 @@ export class Session {
       scope: this.place.scope,
     });
     if (silent) query.set("prompt", "none");
-    this.browser.go(`${this.place.authorizeUrl}?${query.toString()}`);
+    return `${this.place.authorizeUrl}?${query.toString()}`;
   }
 
-  private async redeem(code: string, verifier: string): Promise<void> {
+  private async redeem(code: string, verifier: string): Promise<Grant> {
     const form = { grant_type: "authorization_code", code, code_verifier: verifier, client_id: this.place.clientId, redirect_uri: `${this.browser.origin}/` };
     const answer = await this.browser.fetch(this.place.tokenUrl, { method: "POST", body: new URLSearchParams(form) }).catch(() => {
       throw new Unreachable("The sign-in service does not answer.");
     });
     const told = (await answer.json().catch(() => ({}))) as { access_token?: string; expires_in?: number; error_description?: string };
     if (!answer.ok || !told.access_token) throw new Error(`Signing in failed: ${told.error_description ?? `status ${answer.status}`}.`);
-    this.keep(told.access_token, this.browser.now() + (told.expires_in ?? 0) * 1000);
+    return { token: told.access_token, expires: this.browser.now() + (told.expires_in ?? 0) * 1000 };
   }
 
-  private keep(token: string, expires: number): string {
+  private keep({ token, expires }: Grant): string {
     this.token = token;
     this.expires = expires;
+    this.subject ??= subjectOf(token);
     return token;
   }
 
@@ -138,4 +176,14 @@ export class Session {
 /** Bytes as base64url without padding. */
 export function base64url(bytes: Uint8Array): string {
   return btoa(String.fromCharCode(...bytes)).replace(/\+/g, "-").replace(/\//g, "_").replace(/=+$/, "");
+}
+
+/** Whose a token is, by its own words; "" when it has none. Only the API checks whether they are true. */
+export function subjectOf(token: string): string {
+  try {
+    const claims = JSON.parse(atob((token.split(".")[1] ?? "").replace(/-/g, "+").replace(/_/g, "/"))) as { sub?: unknown };
+    return typeof claims.sub === "string" ? claims.sub : "";
+  } catch {
+    return "";
+  }
 }

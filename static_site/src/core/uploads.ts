@@ -1,7 +1,7 @@
 /** Files into the bucket, part by part, by signed URLs. Five parts are under way at most, over all files together; a part is sent
  * again after a failure, signed anew after a refusal, and the API says from the store's own listing when a file is whole. */
 
-import { Refused } from "./errors";
+import { Refused, Unreachable } from "./errors";
 
 export type UploadState = "waiting" | "moving" | "paused" | "finishing" | "done" | "failed" | "cancelled";
 
@@ -101,6 +101,7 @@ export class Uploads {
   private readonly items: Item[] = [];
   private lanes = 0;
   private count = 0;
+  private out = 0;
 
   constructor(
     private readonly door: UploadDoor,
@@ -136,6 +137,20 @@ export class Uploads {
       const moving = Array.from(item.partial.values()).reduce((sum, bytes) => sum + bytes, 0);
       return { number: item.number, key: item.key, name: item.source.name, size: item.source.size, sent: item.stored + moving, state: item.state, problem: item.problem };
     });
+  }
+
+  /** Bytes that went out from here since the start, those of parts under way too. */
+  get sent(): number {
+    return this.out + this.items.reduce((sum, { partial }) => sum + Array.from(partial.values()).reduce((all, bytes) => all + bytes, 0), 0);
+  }
+
+  /** Send this file's parts before those of all others. */
+  first(number: number): void {
+    const item = this.find(number, ["waiting", "moving", "paused", "failed"]);
+    if (!item) return;
+    this.items.splice(this.items.indexOf(item), 1);
+    this.items.unshift(item);
+    this.changed();
   }
 
   /** Stop sending; what the store has stays there. */
@@ -212,7 +227,7 @@ export class Uploads {
     const stop = item.stop;
     try {
       const known = item.upload !== null;
-      item.upload ??= await this.door.start(item.key, item.source.size, typeOf(item.source.name));
+      item.upload ??= await this.patiently(stop.signal, () => this.door.start(item.key, item.source.size, typeOf(item.source.name)));
       await this.memory.keep(savedOf(item, item.upload, this.world.now()));
       const have = known ? await this.stored(item, item.upload) : new Set<number>();
       if (stop.signal.aborted) return;
@@ -229,7 +244,7 @@ export class Uploads {
   private async stored(item: Item, upload: Upload): Promise<Set<number>> {
     const have = new Set<number>();
     item.stored = 0;
-    for (const { number, size } of await this.door.stored(upload.id)) {
+    for (const { number, size } of await this.patiently(item.stop.signal, () => this.door.stored(upload.id))) {
       const [start, end] = rangeOf(number, upload.part_size, item.source.size);
       if (size !== end - start) continue;
       have.add(number);
@@ -262,19 +277,22 @@ export class Uploads {
     for (let tries = 1; !signal.aborted; tries += 1) {
       try {
         const url = item.urls.get(part) ?? (await this.signed(item, upload, part));
+        if (signal.aborted) return;
         await this.door.put(url, item.source.slice(start, end), signal, (bytes) => {
           item.partial.set(part, bytes);
           this.changed();
         });
+        this.out += end - start;
+        if (signal.aborted) return; // whoever goes on asks the store, which counts this part
         item.partial.delete(part);
         item.urls.delete(part);
         item.stored += end - start;
         this.changed();
         return;
       } catch (error) {
+        if (signal.aborted) return; // what is under way by now is another lane's
         item.partial.delete(part);
         item.urls.delete(part); // expired, or not: a new one costs little
-        if (signal.aborted) return;
         if (tries === TRIES || (error instanceof Refused && error.status === 404)) throw error;
         await this.world.pause(2 ** tries * 250 * (0.5 + this.world.random()));
       }
@@ -293,9 +311,21 @@ export class Uploads {
     const upload = item.upload;
     if (!upload || item.state !== "moving") return;
     this.turn(item, "finishing");
-    await this.door.complete(upload.id);
+    await this.patiently(item.stop.signal, () => this.door.complete(upload.id));
     await this.memory.forget(upload.id);
     this.turn(item, "done");
+  }
+
+  /** Ask the API until it answers: a line that breaks for a moment ends no upload. A refusal is an answer. */
+  private async patiently<T>(signal: AbortSignal, ask: () => Promise<T>): Promise<T> {
+    for (let tries = 1; ; tries += 1) {
+      try {
+        return await ask();
+      } catch (error) {
+        if (!(error instanceof Unreachable) || tries === TRIES || signal.aborted) throw error;
+        await this.world.pause(2 ** tries * 250 * (0.5 + this.world.random()));
+      }
+    }
   }
 
   private fail(item: Item, error: unknown): void {
@@ -342,11 +372,4 @@ export class Meter {
   left(bytes: number): number | null {
     return this.speed > 0 ? bytes / this.speed : null;
   }
-}
-
-const FOLDER_BY_ENDING: Readonly<Record<string, string>> = { py: "scripts", json: "configs", txt: "requirements", zip: "shards", pt: "model", pth: "model", safetensors: "model" };
-
-/** The folder of a workspace a dropped file belongs into, by its ending; null when none is meant for it. */
-export function folderFor(name: string): string | null {
-  return FOLDER_BY_ENDING[name.split(".").at(-1)?.toLowerCase() ?? ""] ?? null;
 }

@@ -1,11 +1,12 @@
 /** Steps 1 to 4 as the exported schema describes them: fields with titles, helps, bounds and defaults, what is wrong with what was
  * typed, and the request that builds a workspace. A field added to the schema appears here by itself. */
 
-import { type Json, type JsonObject, ExactNumber, JsonError, exact, readJson, writeJson } from "./json";
+import { type Json, type JsonObject, ExactNumber, JsonError, exact, placesIn, readJson, writeJson } from "./json";
 import { parameterProblem } from "./parameter_names";
 import { readTyped } from "./values";
 
-export type Kind = "text" | "integer" | "number" | "boolean" | "choice" | "parameters";
+/** `json`: anything else a schema may say, typed as JSON. */
+export type Kind = "text" | "integer" | "number" | "boolean" | "choice" | "parameters" | "json";
 
 export interface Field {
   readonly key: string;
@@ -13,6 +14,8 @@ export interface Field {
   readonly title: string;
   readonly help: string;
   readonly required: boolean;
+  /** May be left empty, which is null. */
+  readonly optional: boolean;
   readonly choices: readonly string[];
   readonly minimum: number | null;
   readonly maximum: number | null;
@@ -52,6 +55,7 @@ interface Schema {
   readonly required?: readonly string[];
   readonly enum?: readonly string[];
   readonly items?: Schema;
+  readonly anyOf?: readonly Schema[];
   readonly minimum?: number;
   readonly maximum?: number;
   readonly minLength?: number;
@@ -65,9 +69,7 @@ export function stepsOf(schemaText: string): readonly StepForm[] {
   return Object.entries(whole.properties ?? {}).map(([key, outer]) => {
     const step = resolved(outer, whole);
     const defaults = (outer.default ?? {}) as Readonly<Record<string, unknown>>;
-    const fields = Object.entries(step.properties ?? {}).map(([name, field]) =>
-      fieldOf(name, resolved(field, whole), field, (step.required ?? []).includes(name), defaults[name]),
-    );
+    const fields = Object.entries(step.properties ?? {}).map(([name, field]) => fieldOf(name, field, whole, (step.required ?? []).includes(name), defaults[name]));
     return { key, title: step.title ?? key, help: step.description ?? "", fields };
   });
 }
@@ -77,35 +79,41 @@ function resolved(schema: Schema, whole: Schema): Schema {
   return name === undefined ? schema : (whole.$defs?.[name] ?? {});
 }
 
-function fieldOf(key: string, schema: Schema, outer: Schema, required: boolean, stepDefault: unknown): Field {
-  const kind = kindOf(schema);
+function fieldOf(key: string, outer: Schema, whole: Schema, required: boolean, stepDefault: unknown): Field {
+  const others = (outer.anyOf ?? []).filter(({ type }) => type !== "null");
+  const optional = others.length === 1 && others.length < (outer.anyOf ?? []).length;
+  const schema = resolved(optional ? (others[0] as Schema) : outer, whole);
+  const kind = kindOf(schema, whole);
   return {
     key,
     kind,
     title: outer.title ?? schema.title ?? key,
     help: outer.description ?? schema.description ?? "",
     required,
+    optional,
     choices: schema.enum ?? [],
     minimum: schema.minimum ?? null,
     maximum: schema.maximum ?? null,
     minLength: schema.minLength ?? 0,
     maxLength: schema.maxLength ?? null,
     pattern: schema.pattern ?? null,
-    seconds: key.endsWith("_s"),
+    seconds: key.endsWith("_s") && (kind === "integer" || kind === "number"),
     initial: initialOf(kind, stepDefault ?? outer.default ?? schema.default),
   };
 }
 
-function kindOf(schema: Schema): Kind {
+function kindOf(schema: Schema, whole: Schema): Kind {
   if (schema.enum) return "choice";
   if (schema.type === "integer" || schema.type === "number" || schema.type === "boolean") return schema.type;
-  return schema.type === "array" ? "parameters" : "text";
+  if (schema.type === "string") return "text";
+  return schema.type === "array" && "typed" in (resolved(schema.items ?? {}, whole).properties ?? {}) ? "parameters" : "json";
 }
 
 function initialOf(kind: Kind, value: unknown): FieldValue {
   if (kind === "boolean") return value === true;
   if (kind === "parameters") return rowsOf((value ?? []) as readonly { name: string; value: unknown }[]);
-  return value === undefined || value === null ? "" : String(value);
+  if (value === undefined || value === null) return "";
+  return kind === "json" ? writeJson(exact(value), 0, false) : String(value);
 }
 
 function rowsOf(parameters: readonly { name: string; value: unknown }[]): readonly Row[] {
@@ -153,6 +161,8 @@ export function problemsOf(step: StepForm, values: StepValues): Problems {
 }
 
 function textProblem(field: Field, typed: string): string | null {
+  if (field.optional && typed.trim() === "") return null;
+  if (field.kind === "json") return jsonProblem(field.title, () => readJson(typed));
   if (field.kind === "integer" || field.kind === "number") return numberProblem(field, typed);
   if (typed.length < field.minLength) return `${field.title} is missing.`;
   if (field.maxLength !== null && typed.length > field.maxLength) return `${field.title} is longer than ${field.maxLength} characters.`;
@@ -191,17 +201,17 @@ function rowProblems(key: string, rows: readonly Row[], training: boolean, found
     const twice = earlier === undefined ? null : earlier === row.name ? `${row.name} is there already.` : `${row.name} and ${earlier} are the same name in capitals.`;
     const problem = parameterProblem(row.name, training) ?? twice;
     if (problem) found.set(`${key}.${index}.name`, problem);
-    const value = "typed" in row ? valueProblem(row.typed) : null;
+    const value = "typed" in row ? jsonProblem(`The value of ${row.name || `parameter ${index + 1}`}`, () => readTyped(row.typed)) : null;
     if (value) found.set(`${key}.${index}.value`, value);
   });
 }
 
-function valueProblem(typed: string): string | null {
+function jsonProblem(what: string, read: () => unknown): string | null {
   try {
-    readTyped(typed);
+    read();
     return null;
   } catch (error) {
-    return error instanceof JsonError ? `${error.message}.` : String(error);
+    return `${what} cannot be read: ${error instanceof Error ? error.message : String(error)}.`;
   }
 }
 
@@ -228,19 +238,34 @@ export function shownValue(row: Row): string {
   return typeof value === "string" ? value : row.json;
 }
 
-/** The rows as one JSON object, an indented text: the other view of the same values. */
+/** The rows as one JSON object, an indented text: the other view of the same values, numbers as they were typed. A name that is
+ * there twice, which an object cannot say, is an Error. */
 export function rowsAsJson(rows: readonly Row[]): string {
-  return writeJson(new Map(rows.map((row) => [row.name, valueOf(row)])), 2, false);
+  const names = rows.map(({ name }) => name);
+  const twice = names.find((name, index) => names.indexOf(name) < index);
+  if (twice !== undefined) throw new Error(`JSON has each name once, and ${twice || "the empty name"} is there twice`);
+  return writeJson(new Map(rows.map((row) => [row.name, asTyped(row)])), 2, false);
 }
 
-/** The rows of such a text, those unchanged kept as they were typed; JsonError with the place when it is not an object. */
+function asTyped(row: Row): Json {
+  const value = valueOf(row);
+  return value instanceof ExactNumber && "typed" in row ? new ExactNumber(row.typed.trim()) : value;
+}
+
+/** The rows of such a text, those unchanged kept as they were typed, numbers as the text spells them; JsonError with the place when
+ * it is not an object. */
 export function rowsFromJson(text: string, before: readonly Row[]): readonly Row[] {
   const value = readJson(text);
   if (!(value instanceof Map)) throw new JsonError("the parameters are an object in braces", 1, 1);
+  const spelled = text.startsWith("\ufeff") ? text.slice(1) : text;
+  const places = placesIn(spelled);
   const old = new Map(before.map((row) => [row.name, row]));
   return Array.from(value, ([name, item]) => {
+    const [start, end] = places.get(`/${name.replace(/~/g, "~0").replace(/\//g, "~1")}`) ?? [0, 0];
+    const spelling = spelled.slice(start, end);
     const was = old.get(name);
-    return was && sameValue(was, item) ? was : rowOf(name, item);
+    if (was && sameValue(was, item) && (!(item instanceof ExactNumber) || shownValue(was).trim() === spelling)) return was;
+    return item instanceof ExactNumber ? { name, typed: spelling } : rowOf(name, item);
   });
 }
 
@@ -277,6 +302,8 @@ function bodyOf(field: Field, value: FieldValue): Json {
   if (typeof value !== "string") {
     return value.map((row) => new Map<string, Json>([["name", row.name], "typed" in row ? ["typed", row.typed] : ["value", readJson(row.json)]]));
   }
+  if (field.optional && value.trim() === "") return null;
+  if (field.kind === "json") return readJson(value);
   if (field.kind === "integer" || field.kind === "number") return new ExactNumber(String(readSeconds(value, field.seconds) ?? value));
   return value;
 }

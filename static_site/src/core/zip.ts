@@ -11,20 +11,52 @@ const END = 0x06054b50;
 const ENTRY = 0x02014b50;
 const TAIL = 65_557; // the longest comment and the end record
 const MOST = 64 * 2 ** 20;
-const ZIP64 = 0xffffffff;
+const LOCATOR = 0x07064b50; // of the larger end record that a zip64 has before the plain one
+const LARGE = 0xffffffff;
+const MANY = 0xffff;
 
 /** What a user should know of this shard before sending it; nothing when it looks right. */
 export async function lookAtZip(size: number, slice: Slice): Promise<readonly Warning[]> {
   if (size === 0) return [{ what: "The file is empty (0 bytes).", todo: "Zip the data again." }];
+  const end = await endOf(size, slice);
+  if (!end) return [await notAZip(size, slice)];
+  if (end.entries === 0) return [{ what: "The archive holds no files.", todo: "Zip the data again." }];
+  if (end.length > MOST) return []; // the check after the upload reads those
+  return verdict(entriesOf(await directoryOf(size, slice, end)));
+}
+
+/** The entries of a zip as its directory has them; null when it is none, or its directory is too long to be read here. */
+export async function listZip(size: number, slice: Slice): Promise<readonly Entry[] | null> {
+  const end = await endOf(size, slice);
+  return end && end.length <= MOST ? entriesOf(await directoryOf(size, slice, end)) : null;
+}
+
+/** Where the directory lies, and the file's last bytes, which often hold all of it. */
+interface End {
+  readonly entries: number;
+  readonly length: number;
+  readonly offset: number;
+  readonly tail: Uint8Array;
+}
+
+async function endOf(size: number, slice: Slice): Promise<End | null> {
   const tail = await slice(Math.max(0, size - TAIL), size);
   const at = lastEnd(tail);
-  if (at < 0) return [await notAZip(size, slice)];
-  const end = new DataView(tail.buffer, tail.byteOffset + at);
-  const [entries, length, offset] = [end.getUint16(10, true), end.getUint32(12, true), end.getUint32(16, true)];
-  if (entries === 0) return [{ what: "The archive holds no files.", todo: "Zip the data again." }];
-  if (offset === ZIP64 || length > MOST) return []; // the check after the upload reads those
-  const directory = await slice(offset, offset + length);
-  return verdict(entriesOf(directory));
+  if (at < 0) return null;
+  const view = new DataView(tail.buffer, tail.byteOffset, tail.byteLength);
+  const [entries, length, offset] = [view.getUint16(at + 10, true), view.getUint32(at + 12, true), view.getUint32(at + 16, true)];
+  if (offset !== LARGE && length !== LARGE && entries !== MANY) return { entries, length, offset, tail };
+  if (at < 20 || view.getUint32(at - 20, true) !== LOCATOR) return { entries, length: Infinity, offset, tail };
+  const where = Number(view.getBigUint64(at - 12, true));
+  const record = new DataView((await slice(where, where + 56)).slice().buffer);
+  if (record.byteLength < 56) return null;
+  const [large, long, far] = [32, 40, 48].map((place) => Number(record.getBigUint64(place, true))) as [number, number, number];
+  return { entries: large, length: long, offset: far, tail };
+}
+
+async function directoryOf(size: number, slice: Slice, { offset, length, tail }: End): Promise<Uint8Array> {
+  const start = offset - (size - tail.length);
+  return start >= 0 ? tail.subarray(start, start + length) : slice(offset, offset + length);
 }
 
 async function notAZip(size: number, slice: Slice): Promise<Warning> {
@@ -45,17 +77,20 @@ function lastEnd(tail: Uint8Array): number {
   return -1;
 }
 
-interface Entry {
+export interface Entry {
   readonly name: string;
   readonly encrypted: boolean;
+  /** Bytes unpacked; null where only the zip64 field of the entry tells. */
+  readonly size: number | null;
 }
 
 function entriesOf(directory: Uint8Array): readonly Entry[] {
   const view = new DataView(directory.buffer, directory.byteOffset, directory.byteLength);
   const found: Entry[] = [];
   for (let at = 0; at + 46 <= view.byteLength && view.getUint32(at, true) === ENTRY; ) {
+    const unpacked = view.getUint32(at + 24, true);
     const [name, extra, comment] = [view.getUint16(at + 28, true), view.getUint16(at + 30, true), view.getUint16(at + 32, true)];
-    found.push({ name: new TextDecoder().decode(directory.subarray(at + 46, at + 46 + name)), encrypted: (view.getUint16(at + 8, true) & 1) === 1 });
+    found.push({ name: new TextDecoder().decode(directory.subarray(at + 46, at + 46 + name)), encrypted: (view.getUint16(at + 8, true) & 1) === 1, size: unpacked === LARGE ? null : unpacked });
     at += 46 + name + extra + comment;
   }
   return found;

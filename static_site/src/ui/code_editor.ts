@@ -20,7 +20,6 @@ export interface EditorWish {
   readonly against: string | null;
   readonly check: (text: string) => readonly Mark[];
   readonly onchange: (text: string) => void;
-  readonly onsave: () => void;
 }
 
 export interface EditorHandle {
@@ -39,6 +38,8 @@ const LOOKS = EditorView.theme({
   "&.cm-focused": { outline: "none" },
   "&.cm-focused .cm-selectionBackground, .cm-selectionBackground": { backgroundColor: "var(--sunk)" },
   ".cm-tooltip": { backgroundColor: "var(--sheet)", color: "var(--ink)", border: "1px solid var(--ink)" },
+  ".cm-deletedChunk .cm-chunkButtons button.way-back": { fontFamily: "inherit", fontSize: "12px", lineHeight: "1", color: "var(--ink)", backgroundColor: "var(--sheet)", border: "1px solid var(--ink)", borderRadius: "3px", padding: "4px 10px", minHeight: "24px", cursor: "pointer" },
+  ".cm-deletedChunk .cm-chunkButtons button.way-back:focus-visible": { outline: "2px solid var(--act)", outlineOffset: "1px" },
   ".cm-changedLine": { backgroundColor: "var(--wash)" },
   ".cm-deletedChunk": { backgroundColor: "color-mix(in srgb, var(--bad) 10%, transparent)" },
 });
@@ -71,10 +72,11 @@ export function mountEditor(host: HTMLElement, wish: EditorWish): EditorHandle {
         wish.language === "json" ? json() : python(),
         syntaxHighlighting(COLOURS),
         LOOKS,
-        EditorView.contentAttributes.of({ "aria-label": wish.label }),
+        EditorView.contentAttributes.of({ "aria-label": wish.label, tabindex: "0", ...(wish.readonly ? { "aria-readonly": "true" } : {}) }),
         EditorState.readOnly.of(wish.readonly),
+        // Not for the browser either: what it types before the editor takes it back has styles that the policy forbids.
+        EditorView.editable.of(!wish.readonly),
         keymap.of([
-          { key: "Mod-s", preventDefault: true, run: () => (wish.onsave(), true) },
           ...defaultKeymap,
           ...historyKeymap,
           ...searchKeymap,
@@ -106,5 +108,16 @@ export function mountEditor(host: HTMLElement, wish: EditorWish): EditorHandle {
 }
 
 function merge(against: string | null): Extension {
-  return against === null ? [] : unifiedMergeView({ original: against, mergeControls: true, gutter: false });
+  return against === null ? [] : unifiedMergeView({ original: against, mergeControls: wayBack, gutter: false });
+}
+
+/** A hunk's one button: the generated lines again. There is nothing to accept, as the text is the user's own. */
+function wayBack(type: "reject" | "accept", act: (event: MouseEvent) => void): HTMLElement {
+  if (type === "accept") return document.createElement("span");
+  const button = document.createElement("button");
+  button.type = "button";
+  button.className = "way-back";
+  button.textContent = "Revert";
+  button.addEventListener("click", act);
+  return button;
 }

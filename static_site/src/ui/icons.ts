@@ -8,6 +8,7 @@ export const PATHS = {
   file: "M4 2h5l3 3v9H4zM9 2v3h3",
   trash: "M3 4.5h10M6.5 4.5V3h3v1.5M4.5 4.5 5 13.5h6l.5-9",
   pause: "M6 4v8M10 4v8",
+  menu: "M2.5 4h11M2.5 8h11M2.5 12h11",
   play: "M5 3.5v9l7-4.5z",
   plus: "M8 3v10M3 8h10",
   check: "M3 8.5 6.5 12 13 4.5",

@@ -4,10 +4,22 @@ type Actions = Readonly<Record<string, () => void>>;
 
 const SEQUENCE_MS = 900;
 
-/** Whether single-key shortcuts are on; remembered in this browser. */
+/** Whether single-key shortcuts are on; remembered in this browser where it allows that. */
 export const shortcutsOn = {
-  get: (): boolean => localStorage.getItem("tutti.shortcuts") !== "off",
-  set: (on: boolean): void => localStorage.setItem("tutti.shortcuts", on ? "on" : "off"),
+  get: (): boolean => {
+    try {
+      return localStorage.getItem("tutti.shortcuts") !== "off";
+    } catch {
+      return true;
+    }
+  },
+  set: (on: boolean): void => {
+    try {
+      localStorage.setItem("tutti.shortcuts", on ? "on" : "off");
+    } catch {
+      // not remembered, then
+    }
+  },
 };
 
 /** A handler of keydown for these shortcuts: `Mod+k`, `?`, `g j`. */

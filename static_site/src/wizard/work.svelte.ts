@@ -1,6 +1,6 @@
 /** One wizard under way: what was typed, the step it is at, and its draft. */
 
-import type { Draft } from "../core/drafts";
+import type { Draft, Edit } from "../core/drafts";
 import { cleanName } from "../core/naming";
 import { STEPS, type Step } from "../core/router";
 import { type FieldValue, type FormValues, initialValues, type Problems, problemsOf, restored, type StepForm } from "../core/wizard";
@@ -13,11 +13,16 @@ export class Work {
   workspace: string | null = $state(null);
   etag: string | null = $state(null);
   reached: Step = $state("name");
+  /** Advanced was skipped, so that it is drawn as an open note. */
+  skipped = $state(false);
   /** What could not be saved, in words. */
   trouble = $state("");
   readonly id: string;
   generated: Readonly<Record<string, string>> = {};
+  /** Configs edited by hand and not yet in the bucket. */
+  edits: Readonly<Record<string, Edit>> = {};
   private launchToken: string;
+  private savedAt: number;
   private stored: boolean;
   private timer: ReturnType<typeof setTimeout> | undefined;
 
@@ -34,7 +39,10 @@ export class Work {
     this.etag = draft?.etag ?? null;
     this.reached = draft?.step ?? (workspace ? "validate" : "name");
     this.generated = draft?.generated ?? {};
+    this.skipped = draft?.skipped ?? false;
+    this.edits = draft?.edits ?? {};
     this.stored = draft !== null;
+    this.savedAt = draft?.savedAt ?? 0;
   }
 
   get title(): string {
@@ -44,6 +52,11 @@ export class Work {
 
   get name(): string | null {
     return this.workspace ?? cleanName(this.title);
+  }
+
+  /** Whether this wizard wrote a workspace of the name that is typed now, so that building writes it again. */
+  get isBuilt(): boolean {
+    return this.etag !== null && this.workspace !== null && this.workspace === cleanName(this.title);
   }
 
   get token(): string {
@@ -87,11 +100,31 @@ export class Work {
     this.later();
   }
 
-  /** Save the draft at this step, as Continue does. */
-  save(step: Step): void {
+  /** A config as edited by hand; null: what the bucket holds, or the steps give, is what stands. */
+  edited(path: string, edit: Edit | null): void {
+    const { [path]: _, ...others } = this.edits;
+    this.edits = edit === null ? others : { ...others, [path]: edit };
+    this.later();
+  }
+
+  /** Advanced was passed over, or looked at after all. */
+  skip(skipped: boolean): void {
+    if (this.skipped === skipped) return;
+    this.skipped = skipped;
+    this.later();
+  }
+
+  /** Save the draft, which has now reached this step; false when the browser refuses, and `trouble` says so. */
+  save(step: Step): boolean {
     if (STEPS.indexOf(step) > STEPS.indexOf(this.reached)) this.reached = step;
-    this.stored = true;
-    this.write(step);
+    const saved = this.write();
+    this.stored ||= saved;
+    return saved;
+  }
+
+  /** Whether this is the work of that draft as it was last saved, here and not in another tab. */
+  isOf(draft: Draft): boolean {
+    return this.stored && draft.id === this.id && draft.savedAt === this.savedAt;
   }
 
   /** Save at once what was typed last, if there is a draft already. */
@@ -100,14 +133,15 @@ export class Work {
   }
 
   /** The draft as it is, for undoing its deletion. */
-  draft(step: Step = this.at): Draft {
-    return { id: this.id, title: this.title, step, savedAt: Date.now(), values: this.values, workspace: this.workspace, etag: this.etag, generated: this.generated, launchToken: this.launchToken };
+  draft(): Draft {
+    return { id: this.id, title: this.title, step: this.reached, savedAt: Date.now(), values: this.values, workspace: this.workspace, etag: this.etag, generated: this.generated, skipped: this.skipped, edits: this.edits, launchToken: this.launchToken };
   }
 
   remove(): void {
     clearTimeout(this.timer);
     this.timer = undefined;
     this.stored = false;
+    if (this.world.work === this) this.world.work = null;
     this.world.drafts.remove(this.id);
     this.world.touchDrafts();
   }
@@ -117,24 +151,24 @@ export class Work {
     this.launchToken = crypto.randomUUID();
   }
 
-  private at: Step = "name";
-
   private later(): void {
     if (!this.stored) return;
     clearTimeout(this.timer);
     this.timer = setTimeout(() => this.write(), AUTOSAVE_MS);
   }
 
-  private write(step: Step = this.at): void {
+  private write(): boolean {
     clearTimeout(this.timer);
     this.timer = undefined;
-    this.at = step;
     try {
-      this.world.drafts.save(this.draft(step));
+      const draft = this.draft();
+      this.world.drafts.save(draft);
+      this.savedAt = draft.savedAt;
       this.trouble = "";
     } catch {
-      this.trouble = "The browser could not save the draft: its storage is full or forbidden. What you typed stays on this page.";
+      this.trouble = "The browser could not save the draft: its storage is full or forbidden. What you typed stays on this page; delete old drafts or allow storage for this site, then go on.";
     }
     this.world.touchDrafts();
+    return this.trouble === "";
   }
 }
