@@ -12,7 +12,7 @@ CONSOLE_SOURCES := $(shell find static_site/src static_site/public docs/guides -
 CODE := app.py chalicelib local_stack worker_image client examples benchmarks tests
 
 .DEFAULT_GOAL := help
-.PHONY: help install demo up down reset status code test test-fast test-process test-slow test-timed browser console check lint definition types schema
+.PHONY: help install demo up down reset status code test test-fast test-process test-slow test-console test-timed browser console check lint definition types schema
 
 help: ## List the targets
 	@awk -F':.*## ' '/^[a-z-]+:.*## / {printf "  make %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -53,9 +53,12 @@ test-fast: install
 test-process: install
 	@$(BIN)/python -m pytest -n 2 --dist loadfile -m "process and not slow" --durations 10
 
-test-slow: install $(CONSOLE) browser ## Run the wide matrices (real processes in every phase and fault), then what is large, one at a time
-	@$(BIN)/python -m pytest -n 2 --dist loadfile -m "slow and not alone and not timed and not unproven" --durations 15
+test-slow: install $(CONSOLE) ## Run the wide matrices (real processes in every phase and fault), then what is large, one at a time
+	@$(BIN)/python -m pytest -n 2 --dist loadfile -m "slow and not alone and not timed" --ignore tests/ui --durations 15
 	@$(BIN)/python -m pytest -m "slow and alone and not timed" --durations 15
+
+test-console: install $(CONSOLE) browser ## Run all tests of the web console in a real browser (make test runs a part of them)
+	@$(BIN)/python -m pytest -n 2 --dist loadfile -m "not unproven" tests/ui --durations 15
 
 test-timed: install ## Compare times (load, a chatty worker) on a quiet machine
 	@$(BIN)/python -m pytest -m timed --durations 15

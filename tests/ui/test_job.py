@@ -140,5 +140,5 @@ def test_j8_stop_ends_the_job_and_the_page_says_so(console: Console, jobs: Jobs)
 
 def test_a_job_that_is_not_there_says_so_and_leads_to_all_jobs(console: Console) -> None:
     console.go("/jobs/job-01kc0000000000000000000000")
-    expect(console.page.get_by_role("alert")).to_contain_text("there is no job")
+    expect(console.page.get_by_role("alert")).to_contain_text("there is no job", ignore_case=True)
     expect(console.link("All jobs")).to_be_visible()
