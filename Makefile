@@ -55,7 +55,7 @@ test-process: install
 
 test-slow: install $(CONSOLE) ## Run the wide matrices (real processes in every phase and fault), then what is large, one at a time
 	@$(BIN)/python -m pytest -n 2 --dist loadfile -m "slow and not alone and not timed" --ignore tests/ui --durations 15
-	@$(BIN)/python -m pytest -m "slow and alone and not timed" --durations 15
+	@$(BIN)/python -m pytest -m "slow and alone and not timed and not unproven" --durations 15
 
 test-console: install $(CONSOLE) browser ## Run all tests of the web console in a real browser (make test runs a part of them)
 	@$(BIN)/python -m pytest -n 2 --dist loadfile -m "not unproven" tests/ui --durations 15
