@@ -45,17 +45,17 @@ status: install ## What runs, and where
 code: install ## Print a fresh one-time sign-in code (NAME=somebody for another user)
 	@$(BIN)/python -m local_stack code --data $(DATA) $(if $(NAME),--name "$(NAME)")
 
-test: install lint types console browser test-fast test-process ## Run all tests but the wide matrices
+test: install lint types console test-fast test-process ## Run all tests but the wide matrices
 
 test-fast: install
 	@$(BIN)/python -m pytest -n 2 -m "not process and not slow"
 
-test-process: install
+test-process: install $(CONSOLE) browser
 	@$(BIN)/python -m pytest -n 2 --dist loadfile -m "process and not slow" --durations 10
 
 test-slow: install $(CONSOLE) ## Run the wide matrices (real processes in every phase and fault), then what is large, one at a time
 	@$(BIN)/python -m pytest -n 2 --dist loadfile -m "slow and not alone and not timed" --ignore tests/ui --durations 15
-	@$(BIN)/python -m pytest -m "slow and alone and not timed and not unproven" --durations 15
+	@$(BIN)/python -m pytest -m "slow and alone and not timed" --durations 15
 
 test-console: install $(CONSOLE) browser ## Run all tests of the web console in a real browser (make test runs a part of them)
 	@$(BIN)/python -m pytest -n 2 --dist loadfile -m "not unproven" tests/ui --durations 15

@@ -20,6 +20,7 @@ from chalicelib.contracts.job import Job
 from chalicelib.services.jobs import cancel
 from chalicelib.version import VERSION
 from local_stack import running
+from local_stack.heap import share_arenas
 from local_stack.identity import issue_code
 from local_stack.object_store import REGION, ObjectStoreDown
 from local_stack.records import JobRecords, Records
@@ -56,6 +57,7 @@ def up(arguments: argparse.Namespace) -> int:
     stopped = threading.Event()
     for one in (signal.SIGINT, signal.SIGTERM):
         signal.signal(one, lambda *_: stopped.set())
+    share_arenas()
     stack = Stack(arguments.data, arguments.port, arguments.console)
     write_log_to(places.log)
     try:

@@ -157,7 +157,8 @@ class Stack:
         return tuple(bucket for _, bucket in AccountRecords(self._records).buckets())
 
     def _drop_half_uploads(self, _since: datetime) -> None:
-        half_uploads.drop_half_uploads(self._store, self._buckets(), datetime.now(UTC))
+        if self._objects is not None:
+            half_uploads.drop_half_uploads(self._objects, self._buckets(), datetime.now(UTC))
 
     def _sweep(self, buckets: Sequence[str]) -> None:
         if self._objects is not None:

@@ -51,7 +51,7 @@ def issue_credentials() -> BucketCredentials:
 
 
 @bp.route("/me/bucket/usage", methods=["GET"], authorizer=user_authorizer)
-@endpoint(lambda: bp.current_request)
+@endpoint(lambda: bp.current_request, query=("cursor",))
 def show_usage() -> Usage:
     """What the bucket holds, by workspace and folder."""
     app, request = current_app(), bp.current_request

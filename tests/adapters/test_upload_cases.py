@@ -88,25 +88,23 @@ def open_uploads(s3: "S3Client", bucket: str) -> list[str]:
     return [upload["Key"] for upload in s3.list_multipart_uploads(Bucket=bucket).get("Uploads", [])]
 
 
-def test_an_upload_that_nobody_completed_is_dropped_after_a_week(
-    seaweed: SeaweedFS, store: S3ObjectStore, s3: "S3Client", bucket: str
-) -> None:
+def test_an_upload_that_nobody_completed_is_dropped_after_a_week(store: S3ObjectStore, s3: "S3Client", bucket: str) -> None:
     """The case ``upl-orphan-parts``."""
     half_upload(store, bucket, "jobs/x/shards/a.zip")
     assert open_uploads(s3, bucket) == ["jobs/x/shards/a.zip"]
-    assert drop_half_uploads(seaweed, [bucket], NOW + timedelta(days=7, hours=1)) == 1
+    assert drop_half_uploads(store, [bucket], NOW + timedelta(days=7, hours=1)) == 1
     assert open_uploads(s3, bucket) == []
 
 
-def test_an_upload_of_this_week_can_still_be_resumed(seaweed: SeaweedFS, store: S3ObjectStore, bucket: str) -> None:
+def test_an_upload_of_this_week_can_still_be_resumed(store: S3ObjectStore, bucket: str) -> None:
     upload = half_upload(store, bucket, "jobs/x/shards/a.zip")
-    drop_half_uploads(seaweed, [bucket], NOW + timedelta(days=6))
+    drop_half_uploads(store, [bucket], NOW + timedelta(days=6))
     assert [part.number for part in store.parts(bucket, "jobs/x/shards/a.zip", upload)] == [1]
 
 
-def test_a_bucket_that_is_gone_keeps_no_other_from_being_swept(seaweed: SeaweedFS, store: S3ObjectStore, bucket: str) -> None:
+def test_a_bucket_that_is_gone_keeps_no_other_from_being_swept(store: S3ObjectStore, bucket: str) -> None:
     half_upload(store, bucket, "a.zip")
-    assert drop_half_uploads(seaweed, ["no-such-bucket", bucket], NOW + timedelta(days=8)) == 1
+    assert drop_half_uploads(store, ["no-such-bucket", bucket], NOW + timedelta(days=8)) == 1
 
 
 def test_every_bucket_has_the_rule_that_drops_half_uploads(s3: "S3Client", bucket: str) -> None:

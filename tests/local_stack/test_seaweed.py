@@ -125,6 +125,15 @@ def test_a_port_held_by_another_program_is_named(tmp_path: Path) -> None:
         SeaweedFS(tmp_path, NOBODY).start()
 
 
+def test_a_data_folder_of_before_keeps_its_names(tmp_path: Path) -> None:
+    (tmp_path / "filerldb2").mkdir()  # what SeaweedFS makes by default, and made before there was a setting
+    for _ in range(2):
+        store = SeaweedFS(tmp_path, NOBODY)
+        store.start()
+        store.stop()
+    assert (any((tmp_path / "filerldb2").iterdir()), (tmp_path / "names").exists()) == (True, False)
+
+
 def test_a_failed_start_shows_the_log(tmp_path: Path) -> None:
     (tmp_path / "filerldb2").write_text("not a folder")
     with pytest.raises(ObjectStoreDown, match=r"ended while starting:\n.+"):

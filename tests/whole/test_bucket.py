@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import boto3
@@ -12,7 +13,9 @@ from botocore.exceptions import ClientError
 from tutti_fl import Client
 from tutti_fl.shapes.account import BucketCredentials
 
+from tests.client.builders import type_command
 from tests.whole.builders import MODEL_DEF, rows_zip
+from tests.whole.conftest import LiveStack
 
 if TYPE_CHECKING:
     from mypy_boto3_s3 import S3Client
@@ -47,6 +50,22 @@ def test_an_upload_by_another_tool_raises_a_check(ada: Client, keys: BucketCrede
     s3.put_object(Bucket=keys.bucket, Key="jobs/by-boto3/scripts/model_def.py", Body=MODEL_DEF.encode())
     s3.put_object(Bucket=keys.bucket, Key="jobs/by-boto3/shards/a b+ü.zip", Body=rows_zip(1))
     assert eventually(lambda: sees_one_clean_shard(ada)), ada.workspaces.get("by-boto3").report
+
+
+def test_a_folder_of_the_bucket_is_fetched_whole_and_a_second_time_not_again(
+    stack: LiveStack, keys: BucketCredentials, s3: "S3Client", tmp_path: Path
+) -> None:
+    wanted = {"a b+ü.txt": b"one", "deep/er/two.bin": bytes(range(256))}
+    for name, data in wanted.items():
+        s3.put_object(Bucket=keys.bucket, Key=f"fetched/{name}", Body=data)
+    s3.put_object(Bucket=keys.bucket, Key="fetched-not/three", Body=b"3")
+    command = ("fetch", "fetched", "--out", str(tmp_path / "here"))
+    first, second = (type_command(*command, home=tmp_path, TUTTI_URL=stack.url, TUTTI_TOKEN=stack.token("ada")) for _ in range(2))
+    there = {
+        str(path.relative_to(tmp_path / "here")): path.read_bytes() for path in (tmp_path / "here").rglob("*") if path.is_file()
+    }
+    assert there == wanted
+    assert (first.code, "2 files" in first.out, "2 of them were there" in second.out) == (0, True, True)
 
 
 def sees_one_clean_shard(client: Client) -> bool:

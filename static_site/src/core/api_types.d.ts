@@ -3324,7 +3324,9 @@ export interface operations {
     };
     get_me_bucket_usage: {
         parameters: {
-            query?: never;
+            query?: {
+                cursor?: string;
+            };
             header?: never;
             path?: never;
             cookie?: never;
