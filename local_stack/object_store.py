@@ -25,6 +25,8 @@ _PORTS = ("master", "master_grpc", "volume", "volume_grpc", "filer", "filer_grpc
 _READY_WITHIN_S = 60.0
 _LOG_KEPT = 10 * 2**20
 _VOLUMES = 2_000  # files of at most 1 GiB each, of which a bucket has at least one; by default only as many as fit the disk
+_TRIES_OF_NEW_PORTS = 3
+"""Ports that were just found free may be taken by another stack before they are bound."""
 PROBE_BUCKET = "tutti-probe"
 _EIGHT_STORES = "filerldb2"
 """SeaweedFS's default folder of names: eight databases with a buffer of 16 MB each. Older data folders have it."""
@@ -35,6 +37,10 @@ class ObjectStoreDown(Exception):
     """SeaweedFS is not running or did not come up; the message ends with the last lines of its log."""
 
 
+class StorePortTaken(ObjectStoreDown):
+    """Another program holds one of its ports."""
+
+
 class SeaweedFS:
     """One SeaweedFS over one data folder. Ports and keys are made on first use and kept in the folder."""
 
@@ -42,7 +48,9 @@ class SeaweedFS:
         self.data = data.resolve()
         self.data.mkdir(parents=True, exist_ok=True, mode=0o700)
         self._webhook_url = webhook_url
-        self._ports = kept_ports(self.data / "ports.json", _PORTS)
+        self._ports_file = self.data / "ports.json"
+        self._are_ports_new = not self._ports_file.exists()
+        self._ports = kept_ports(self._ports_file, _PORTS)
         self._record = ChildRecord(self.data / "process.json")
         self._process: subprocess.Popen[bytes] | None = None
         self.identities = StoreIdentities(self.data / "identities.json")
@@ -50,7 +58,7 @@ class SeaweedFS:
 
     @property
     def endpoint(self) -> str:
-        """The address of the S3 protocol; the same after every restart."""
+        """The address of the S3 protocol; the same after every restart, and settled by the first start."""
         return f"http://127.0.0.1:{self._ports['s3']}"
 
     @property
@@ -66,6 +74,17 @@ class SeaweedFS:
         if threading.current_thread() is not threading.main_thread():
             raise RuntimeError("the object store ends with the thread that starts it, so only the main thread may")
         self._record.end_left_over(_GRACE_S)
+        for _ in range(_TRIES_OF_NEW_PORTS):
+            try:
+                return self._start()
+            except StorePortTaken:
+                if not self._are_ports_new:
+                    raise
+                self._ports_file.unlink(missing_ok=True)
+                self._ports = kept_ports(self._ports_file, _PORTS)
+        return self._start()
+
+    def _start(self) -> None:
         self._refuse_taken_ports()
         self._write_settings()
         self._process = self._spawn()
@@ -75,6 +94,7 @@ class SeaweedFS:
         except BaseException:
             self.stop()
             raise
+        self._are_ports_new = False
 
     def stop(self) -> None:
         """End it: asked, and killed 1.5 s later. Silent when it does not run."""
@@ -115,8 +135,8 @@ class SeaweedFS:
     def _refuse_taken_ports(self) -> None:
         taken = [str(port) for port in self._ports.values() if not is_free(port)]
         if taken:
-            raise ObjectStoreDown(
-                f"port {', '.join(taken)} is held by another program; end it, or delete {self.data / 'ports.json'} "
+            raise StorePortTaken(
+                f"port {', '.join(taken)} is held by another program; end it, or delete {self._ports_file} "
                 "to have new ones chosen"
             )
 
@@ -151,7 +171,9 @@ class SeaweedFS:
         try:
             while not self._answers(probe):
                 if not self.is_running():
-                    raise ObjectStoreDown(f"the object store ended while starting:\n{self._last_lines()}")
+                    lines = self._last_lines()
+                    kind = StorePortTaken if "address already in use" in lines else ObjectStoreDown
+                    raise kind(f"the object store ended while starting:\n{lines}")
                 if time.monotonic() > deadline:
                     raise ObjectStoreDown(f"the object store is not up after 60 s:\n{self._last_lines()}")
                 time.sleep(0.1)

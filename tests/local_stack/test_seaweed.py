@@ -125,6 +125,16 @@ def test_a_port_held_by_another_program_is_named(tmp_path: Path) -> None:
         SeaweedFS(tmp_path, NOBODY).start()
 
 
+@pytest.mark.parametrize("name", ["s3", "master_grpc"])
+def test_a_new_port_that_somebody_takes_first_is_chosen_again(tmp_path: Path, name: str) -> None:
+    store = SeaweedFS(tmp_path, NOBODY)
+    chosen = kept_ports(tmp_path / "ports.json", [name])[name]
+    with closing(socket.create_server(("127.0.0.1", chosen))):
+        store.start()
+        store.stop()
+    assert kept_ports(tmp_path / "ports.json", [name])[name] != chosen
+
+
 def test_a_data_folder_of_before_keeps_its_names(tmp_path: Path) -> None:
     (tmp_path / "filerldb2").mkdir()  # what SeaweedFS makes by default, and made before there was a setting
     for _ in range(2):
