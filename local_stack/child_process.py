@@ -7,6 +7,7 @@ from pathlib import Path
 import psutil
 
 from local_stack.private_files import write_private
+from local_stack.process_start import is_same, start_of
 
 
 class ChildRecord:
@@ -18,7 +19,7 @@ class ChildRecord:
     def write(self, pid: int) -> None:
         """Remember this child; silent when it has ended already."""
         try:
-            started = psutil.Process(pid).create_time()
+            started = start_of(pid)
         except psutil.NoSuchProcess:
             return
         write_private(self._file, json.dumps({"pid": pid, "started": started}))
@@ -49,10 +50,9 @@ class ChildRecord:
         known = json.loads(self._file.read_text())
         try:
             process = psutil.Process(known["pid"])
-            same = abs(process.create_time() - known["started"]) < 0.02
         except psutil.NoSuchProcess:
             return None
-        return process if same else None
+        return process if is_same(known["pid"], known["started"]) else None
 
 
 def end(process: subprocess.Popen[bytes], grace_s: float) -> None:

@@ -5,8 +5,9 @@ from collections.abc import Iterable
 
 import psutil
 
+from local_stack.process_start import is_same
+
 MARKER = "TUTTI_HANDLE"
-_SAME_START_S = 2.0
 
 
 def members(handle: str, *, session: int | None) -> list[psutil.Process]:
@@ -18,11 +19,9 @@ def members(handle: str, *, session: int | None) -> list[psutil.Process]:
 
 
 def is_alive(pid: int, started: float) -> bool:
-    """True while the process that had this number at this start time (seconds since the epoch) runs; a zombie does not."""
+    """True while the process of this number that began then (``process_start.start_of``) runs; a zombie does not."""
     try:
-        process = psutil.Process(pid)
-        # The clock may have been stepped since: the start time is told to about a second, a number comes round far later.
-        return abs(process.create_time() - started) < _SAME_START_S and not _is_zombie(process)
+        return is_same(pid, started) and not _is_zombie(psutil.Process(pid))
     except psutil.NoSuchProcess:
         return False
 

@@ -5,9 +5,9 @@ import os
 from dataclasses import dataclass
 from pathlib import Path
 
-import psutil
-
 from local_stack.private_files import write_private
+from local_stack.process_start import start_of
+from local_stack.process_tree import is_alive
 
 
 @dataclass(frozen=True)
@@ -23,10 +23,9 @@ class Running:
 
 def note(file: Path, *, url: str, inner_url: str, s3_url: str) -> None:
     """Write down that this process runs the stack."""
-    process = psutil.Process(os.getpid())
     document = {
-        "pid": process.pid,
-        "started": process.create_time(),
+        "pid": os.getpid(),
+        "started": start_of(os.getpid()),
         "url": url,
         "inner_url": inner_url,
         "s3_url": s3_url,
@@ -38,11 +37,9 @@ def read(file: Path) -> Running | None:
     """The stack that runs now; None when none does, whatever an earlier one left behind."""
     try:
         found = Running(**json.loads(file.read_text(encoding="utf-8")))
-        process = psutil.Process(found.pid)
-        same = abs(process.create_time() - found.started) < 1 and process.status() != psutil.STATUS_ZOMBIE
-    except (OSError, ValueError, TypeError, psutil.NoSuchProcess):
+        return found if is_alive(found.pid, found.started) else None
+    except (OSError, ValueError, TypeError):
         return None
-    return found if same else None
 
 
 def forget(file: Path) -> None:

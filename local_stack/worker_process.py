@@ -11,6 +11,7 @@ import psutil
 
 from chalicelib.contracts.base import Lenient
 from chalicelib.ports import WorkerExit, WorkerSpec
+from local_stack.process_start import start_of
 from local_stack.process_tree import is_alive, kill, members
 from local_stack.shim import SCRATCH, STATUS_FILE
 from local_stack.whole_file import write_whole
@@ -160,7 +161,7 @@ class WorkerProcess:
                 return
 
     def _adopt(self, pid: int) -> None:
-        self._note(pid=pid, started=psutil.Process(pid).create_time())
+        self._note(pid=pid, started=start_of(pid))
 
     def _note(self, **changes: object) -> None:
         self.record = self.record.model_copy(update=changes)
